@@ -1,6 +1,7 @@
 """The pure graph algorithms: tables for the meaning, networkx as the oracle for random graphs."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import networkx as nx
 import pytest
@@ -122,7 +123,9 @@ def test_order_or_cycle_agrees_with_networkx(successors: dict[int, set[int]]) ->
 def test_every_cyclic_component_has_one_real_cycle(successors: dict[int, set[int]]) -> None:
     oracle = as_networkx(successors)
     components = [
-        part for part in nx.strongly_connected_components(oracle) if len(part) > 1 or part & set(oracle[min(part)])
+        part
+        for part in nx.strongly_connected_components(oracle)
+        if len(part) > 1 or part & set(oracle[min(part)])
     ]
     paths = graph.all_cycle_paths(successors)
     assert {frozenset(part) for part in components} == {
@@ -132,7 +135,7 @@ def test_every_cyclic_component_has_one_real_cycle(successors: dict[int, set[int
     for path in paths:
         assert path[0] == path[-1]
         assert len(set(path)) == len(path) - 1
-        assert all(after in successors[before] for before, after in zip(path, path[1:], strict=False))
+        assert all(after in successors[before] for before, after in pairwise(path))
 
 
 @given(graphs(acyclic=True))
@@ -145,7 +148,8 @@ def test_depth_agrees_with_networkx(successors: dict[int, set[int]]) -> None:
 def test_reachable_and_reversed_agree_with_networkx(successors: dict[int, set[int]], picks: set[int]) -> None:
     oracle = as_networkx(successors)
     starts = {pick for pick in picks if pick in successors}
-    assert graph.reachable_from(successors, starts) == starts.union(*(nx.descendants(oracle, s) for s in starts))
+    descendants = [nx.descendants(oracle, start) for start in starts]
+    assert graph.reachable_from(successors, starts) == starts.union(*descendants)
     turned = graph.reversed_graph(successors)
     assert {node: set(before) for node, before in turned.items()} == {
         node: set(oracle.predecessors(node)) for node in oracle

@@ -1,8 +1,8 @@
 """Pure graph algorithms over a successor mapping, shared by the engine and the task scheduler.
 
 Every function takes ``successors: Mapping[N, Collection[N]]``: each node is a key, its value holds the
-nodes it points to (repeated successors count once). Results depend on the *order of the keys* only, never on the
-iteration order of the values, so sets are welcome and answers are the same in every process. Nothing
+nodes it points to (repeated successors count once). Results depend on the *order of the keys* only, never
+on the iteration order of the values, so sets are welcome and answers are the same in every process. Nothing
 here recurses, so a chain of a million nodes is fine. V is the number of nodes, E the number of edges.
 """
 
@@ -22,7 +22,8 @@ class CycleFound(ValueError):
     def __init__(self, path: Sequence[Any]) -> None:
         self.path: list[Any] = list(path)
         super().__init__(
-            f"Expected an acyclic graph, but its edges form the cycle {format_path(path)}. Remove one of these edges."
+            f"Expected an acyclic graph, but its edges form the cycle {format_path(path)}. "
+            "Remove one of these edges."
         )
 
 
@@ -88,8 +89,9 @@ def find_cycle[N: Hashable](successors: Mapping[N, Collection[N]]) -> list[N] | 
 def all_cycle_paths[N: Hashable](successors: Mapping[N, Collection[N]]) -> list[list[N]]:
     """Find one concrete cycle for each strongly connected component that has one. O(V + E log E).
 
-    Each path ``[a, b, c, a]`` starts at the component's first node by key order and is a shortest cycle through it;
-    the paths are sorted by that node. Removing one edge of a path may leave other cycles in the same component.
+    Each path ``[a, b, c, a]`` starts at the component's first node by key order and is a shortest cycle
+    through it; the paths are sorted by that node. Removing one edge of a path may leave other cycles in
+    the same component.
 
     Raises:
         UnknownNode: a successor is not a key.
@@ -121,7 +123,7 @@ def reachable_from[N: Hashable](successors: Mapping[N, Collection[N]], starts: I
 
 
 def reversed_graph[N: Hashable](successors: Mapping[N, Collection[N]]) -> dict[N, list[N]]:
-    """Turn every edge around: the result maps each node to its predecessors, both in key order. O(V + E log E).
+    """Turn every edge around: each node maps to its predecessors, both in key order. O(V + E log E).
 
     Raises:
         UnknownNode: a successor is not a key.
@@ -135,7 +137,7 @@ def reversed_graph[N: Hashable](successors: Mapping[N, Collection[N]]) -> dict[N
 
 
 def longest_path_length[N: Hashable](successors: Mapping[N, Collection[N]]) -> int:
-    """Count the nodes on the longest path (the depth of the graph); 0 for an empty graph. O(V log V + E log E).
+    """Count the nodes on the longest path (the depth); 0 for an empty graph. O(V log V + E log E).
 
     Raises:
         CycleFound: the graph has a cycle, so paths have no longest length.
