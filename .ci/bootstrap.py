@@ -149,18 +149,24 @@ def make_venv(venv, lock):
         base = find_python()
         version = version_of(base)
         say("making %s with Python %d.%d (%s)" % ((name,) + version + (base,)))
-        run([base, "-m", "venv", "--clear", venv],
-            "'%s -m venv' failed. On Debian and Ubuntu the package python3-venv (or python3.12-venv) brings it." % base)
+        run(
+            [base, "-m", "venv", "--clear", venv],
+            "'%s -m venv' failed. On Debian and Ubuntu the package python3-venv (or python3.12-venv) brings it." % base,
+        )
     if os.path.exists(stamp):
         os.remove(stamp)
     say("installing %s into %s (a minute or two the first time)" % (os.path.relpath(lock, ROOT), name))
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-    run(pip + ["--require-hashes", "--no-deps", "-r", lock],
+    run(
+        pip + ["--require-hashes", "--no-deps", "-r", lock],
         "The pinned packages could not be installed; pip's message is above. It needs the package index (or a mirror "
-        "set in pip's own configuration) and about 1 GB of disk. Running the same command again continues.")
+        "set in pip's own configuration) and about 1 GB of disk. Running the same command again continues.",
+    )
     # The build back end comes from the lock too, so that building the project asks nothing more of the network.
-    run(pip + ["--no-deps", "--no-build-isolation", "--editable", ROOT],
-        "The project itself could not be installed; pip's message is above.")
+    run(
+        pip + ["--no-deps", "--no-build-isolation", "--editable", ROOT],
+        "The project itself could not be installed; pip's message is above.",
+    )
     with open(stamp, "w") as file:
         file.write(digest(version, lock) + "\n")
     return python

@@ -1,11 +1,21 @@
 #!/bin/sh
-# Rewrites the pinned, hashed lock files from pyproject.toml. Needs uv; any index settings stay outside the files.
+# Rewrites the pinned, hashed lock files from pyproject.toml (`make lock`). Needs uv; index settings stay out of the
+# files. Pass -U to move every pin to its newest allowed release.
 set -eu
 cd "$(dirname "$0")/.."
+command -v uv >/dev/null || { echo "lock: this needs uv (pipx install uv), which is not on the PATH" >&2; exit 1; }
+
 lock() {
-  out=$1; shift
-  uv pip compile pyproject.toml --quiet --universal --generate-hashes --python-version 3.12 \
-    --no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file "$out" "$@"
+  uv pip compile --quiet --universal --generate-hashes --python-version 3.12 \
+    --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
 }
-lock .ci/lock.txt --extra build --extra dev --extra notebook --extra postgres --extra dask --extra otel --extra oidc --extra encryption "$@"
-lock .ci/lock-bench.txt --extra bench --extra build "$@"
+
+lock pyproject.toml --extra build --extra dev --extra notebook --extra postgres --extra dask --extra otel \
+  --extra oidc --extra encryption --output-file .ci/lock.txt "$@"
+
+# The peers are measured in an environment of their own: nothing of ours, nothing that pulls our versions about.
+.venv/bin/python -c '
+import pathlib, tomllib
+project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
+print("\n".join(project["optional-dependencies"]["bench"]))
+' | lock - --output-file .ci/lock-bench.txt "$@"
