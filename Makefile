@@ -19,7 +19,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 python:
-	@[ -n "$(ANY_PYTHON)" ] || { printf '%s\n' "setup: no Python was found on this machine." \
+	@[ -n "$(ANY_PYTHON)" ] || { printf '%s\n' "setup: no Python 3.8 or newer was found on this machine to begin with." \
 	  "Signoff needs Python 3.12 or newer: install it from your system's packages or python.org," \
 	  "or say where it is: SIGNOFF_PYTHON=/path/to/python3.12 make ..." >&2; exit 1; }
 

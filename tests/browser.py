@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / ".build" / "chromium.txt"
+INSTALL_LOG = ROOT / ".build" / "chromium-install.txt"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -124,16 +125,22 @@ def _say(text: str) -> None:
 
 
 def _run(*command: str) -> bool:
+    """Runs an installer; what it prints goes to a file, because on many machines it fails and the next one works."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    try:
-        return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0
-    except OSError:
-        return False
+    RECORD.parent.mkdir(exist_ok=True)
+    with INSTALL_LOG.open("a") as log:
+        try:
+            done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        except OSError as error:
+            log.write(f"{error}\n")
+            return False
+    return done.returncode == 0
 
 
 def _install_with_playwright() -> None:
     _say("no Chromium found; asking Playwright for its own")
-    _run(sys.executable, "-m", "playwright", "install", "chromium")
+    if not _run(sys.executable, "-m", "playwright", "install", "chromium"):
+        _say(f"Playwright could not bring one (its words are in {INSTALL_LOG.relative_to(ROOT)})")
 
 
 def _install_with_apt() -> None:
@@ -142,8 +149,8 @@ def _install_with_apt() -> None:
     become = () if os.geteuid() == 0 else ("sudo", "-n")
     _say("installing the system's package 'chromium' with apt-get")
     install = (*become, "apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium", "fonts-dejavu-core")
-    if not _run(*install) and _run(*become, "apt-get", "update", "-q"):
-        _run(*install)
+    if not _run(*install) and not (_run(*become, "apt-get", "update", "-q") and _run(*install)):
+        _say(f"apt-get could not install it (its words are in {INSTALL_LOG.relative_to(ROOT)})")
 
 
 def ensure_browser() -> str:

@@ -22,7 +22,7 @@ ROOMS = (
 
 def lint(folder: Path, source_root: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(source_root), "NO_COLOR": "1"}
-    command = [str(LINTER), "--no-logo", "--no-cache", "--config", str(folder / "pyproject.toml")]
+    command = [str(LINTER), "--no-logo", "--no-cache", str(folder / "pyproject.toml")]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
