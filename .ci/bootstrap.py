@@ -135,8 +135,11 @@ def run(command, failure):
         raise SetupError(failure)
 
 
-def make_venv(venv, lock):
-    """Creates or updates a venv from a lock; nothing to do when the stamp fits. Returns its interpreter."""
+def make_venv(venv, lock, project):
+    """Creates or updates a venv from a lock, with the project itself if wanted. Returns its interpreter.
+
+    There is nothing to do when the stamp fits.
+    """
     python = os.path.join(venv, "Scripts" if os.name == "nt" else "bin", "python")
     stamp = os.path.join(venv, "signoff-setup.txt")
     version = version_of(python) if os.path.exists(python) else None
@@ -162,11 +165,12 @@ def make_venv(venv, lock):
         "The pinned packages could not be installed; pip's message is above. It needs the package index (or a mirror "
         "set in pip's own configuration) and about 1 GB of disk. Running the same command again continues.",
     )
-    # The build back end comes from the lock too, so that building the project asks nothing more of the network.
-    run(
-        pip + ["--no-deps", "--no-build-isolation", "--editable", ROOT],
-        "The project itself could not be installed; pip's message is above.",
-    )
+    if project:
+        # The build back end comes from the lock too, so that building the project asks nothing more of the network.
+        run(
+            pip + ["--no-deps", "--no-build-isolation", "--editable", ROOT],
+            "The project itself could not be installed; pip's message is above.",
+        )
     with open(stamp, "w") as file:
         file.write(digest(version, lock) + "\n")
     return python
@@ -196,7 +200,7 @@ def main():
     try:
         with one_at_a_time():
             lock = os.path.join(ROOT, ".ci", "lock%s.txt" % name)
-            python = make_venv(os.path.join(ROOT, ".venv" + name), lock)
+            python = make_venv(os.path.join(ROOT, ".venv" + name), lock, project=not options.bench)
             if options.browser:
                 return subprocess.run([python, "-m", "tests.browser", "ensure"], cwd=ROOT).returncode
     except SetupError as error:

@@ -33,11 +33,17 @@ def shared_folder() -> Path | None:
 SHARED_MISSING = "no example material: set SIGNOFF_SHARED to the shared folder, or lay it beside the checkout"
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if shared_folder() is None:
-        for item in items:
-            if item.get_closest_marker("corpus"):
-                item.add_marker(pytest.mark.skip(reason=SHARED_MISSING))
+    """Marks tests by the fixtures they ask for, so that `-m "not browser"` cannot miss one."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "browser_path" in fixtures:
+            item.add_marker("browser")
+        if "shared" in fixtures:
+            item.add_marker("corpus")
+        if item.get_closest_marker("corpus") and shared_folder() is None:
+            item.add_marker(pytest.mark.skip(reason=SHARED_MISSING))
 
 
 @pytest.fixture(scope="session")

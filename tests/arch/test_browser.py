@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-@pytest.mark.browser
 def test_a_page_renders(page: Page) -> None:
     page.set_content("<button onclick=\"this.textContent = 'Signed'\">Sign</button>")
     page.get_by_role("button").click()
     assert page.get_by_role("button", name="Signed").is_visible()
 
 
-@pytest.mark.browser
 def test_a_stranger_is_noticed(browser: Browser) -> None:
     with browser.new_context() as context:
         strangers = chromium.watch_strangers(context)
