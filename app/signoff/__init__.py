@@ -1,3 +1,21 @@
-"""Signoff: durable workflows with human sign-off."""
+"""Signoff: durable workflows with human sign-off.
+
+The public names are loaded on first use, so that `import signoff` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_LAZY = {"TaskScheduler": "signoff.scheduler", "Signoff": "signoff.engine.client", "open_embedded": "signoff.wiring"}
+
+__all__ = ["Signoff", "TaskScheduler", "__version__", "open_embedded"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'signoff' has no attribute {name!r}")

@@ -1,0 +1,96 @@
+"""Durations and local times (semantics §10): exact hours, calendar days, gaps and folds.
+
+All instants are aware UTC datetimes. A local time that does not exist moves forward by the gap; one that
+exists twice is the first; a month later than the 31st is the last day of the month.
+"""
+
+from __future__ import annotations
+
+import calendar as _months
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_DURATION = re.compile(
+    r"P(?=.)(?:(?P<years>\d+)Y)?(?:(?P<months>\d+)M)?(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?"
+)
+MAX_DURATION_DAYS = 3660
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """An ISO 8601 duration. Months and days count on the calendar of a zone, seconds are exact."""
+
+    months: int = 0
+    days: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_zero(self) -> bool:
+        """True where nothing would be waited for."""
+        return not (self.months or self.days or self.seconds)
+
+
+def parse_duration(text: str) -> Duration:
+    """Read `PT2H30M`, `P3D`, `P1M2W` …
+
+    Raises:
+        ValueError: with a sentence, where the text is no ISO 8601 duration or longer than ten years.
+    """
+    match = _DURATION.fullmatch(text.strip().upper())
+    if not match:
+        raise ValueError(f"'{text[:40]}' is not an ISO 8601 duration such as PT2H, P3D or P1M.")
+    part = {k: float(v) if v else 0.0 for k, v in match.groupdict().items()}
+    found = Duration(
+        months=int(part["years"] * 12 + part["months"]),
+        days=int(part["weeks"] * 7 + part["days"]),
+        seconds=part["hours"] * 3600 + part["minutes"] * 60 + part["seconds"],
+    )
+    if found.months * 31 + found.days + found.seconds / 86400 > MAX_DURATION_DAYS:
+        raise ValueError(f"'{text[:40]}' is longer than ten years.")
+    return found
+
+
+def find_zone(name: str) -> ZoneInfo | None:
+    """The IANA zone of that name, or None."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def add_duration(at: datetime, duration: Duration, zone: ZoneInfo) -> datetime:
+    """`at` plus the duration: months and days on the wall clock of `zone`, then exact seconds."""
+    result = at
+    if duration.months or duration.days:
+        local = at.astimezone(zone).replace(tzinfo=None)
+        month = local.month - 1 + duration.months
+        year, month = local.year + month // 12, month % 12 + 1
+        day = min(local.day, _months.monthrange(year, month)[1])
+        local = local.replace(year=year, month=month, day=day) + timedelta(days=duration.days)
+        result = local_to_utc(local, zone)
+    return result + timedelta(seconds=duration.seconds)
+
+
+def local_to_utc(local: datetime, zone: ZoneInfo) -> datetime:
+    """The instant of a wall-clock time; gaps move forward, of two the first."""
+    first = local.replace(tzinfo=zone, fold=0)
+    instant = first.astimezone(UTC)
+    if instant.astimezone(zone).replace(tzinfo=None) != local:  # inside a gap: keep the offset before it
+        return (local - (first.utcoffset() or timedelta())).replace(tzinfo=UTC)
+    return instant
+
+
+def parse_local(text: str, zone: ZoneInfo) -> datetime:
+    """An ISO 8601 date-time: with an offset it is that instant, without one a local time in `zone`.
+
+    Raises:
+        ValueError: with a sentence.
+    """
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"'{text[:40]}' is not a date and time such as 2027-03-28T09:00.") from None
+    return at.astimezone(UTC) if at.tzinfo else local_to_utc(at, zone)

@@ -1,0 +1,142 @@
+"""Events and snapshots to plain JSON data and back. Values equal to their default are left out.
+
+`at` and the step of an event travel in columns of their own; `data` holds the rest. Snapshots hold
+everything but the input and the outputs, which are read from the events that carry them.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.states import ApprovalState, RunState, StepState
+from signoff.core.upcast import upcast
+
+Encode = Callable[[Any], Any]
+
+
+class _Shape:
+    """How to write and read the members of one dataclass, worked out once."""
+
+    def __init__(self, cls: type, leave_out: frozenset[str] = frozenset()) -> None:
+        hints = typing.get_type_hints(cls)
+        self.cls = cls
+        self.members: list[tuple[str, Any, Encode | None, Encode | None]] = []
+        for f in fields(cls):
+            if f.name in leave_out:
+                continue
+            default = f.default if f.default is not MISSING else None
+            if f.default_factory is not MISSING:
+                default = f.default_factory()
+            self.members.append((f.name, default, *_converters(hints[f.name])))
+
+    def encode(self, value: Any) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for name, default, write, _ in self.members:
+            v = getattr(value, name)
+            if v == default and type(v) is type(default):
+                continue
+            out[name] = write(v) if write and v is not None else v
+        return out
+
+    def decode(self, data: Mapping[str, Any], **extra: Any) -> Any:
+        for name, _, _, read in self.members:
+            if name in data:
+                v = data[name]
+                extra[name] = read(v) if read and v is not None else v
+        return self.cls(**extra)
+
+
+def _converters(hint: Any) -> tuple[Encode | None, Encode | None]:
+    origin = typing.get_origin(hint)
+    if origin in (types.UnionType, typing.Union):
+        inner = [a for a in typing.get_args(hint) if a is not type(None)]
+        return _converters(inner[0])
+    if hint is datetime:
+        return _write_at, datetime.fromisoformat
+    if origin is tuple:
+        item = typing.get_args(hint)[0]
+        write, read = _converters(item)
+        if write and read:
+            return (lambda vs: [write(v) for v in vs]), (lambda vs: tuple(read(v) for v in vs))
+        return list, tuple
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return str, hint
+    if is_dataclass(hint):
+        shape = _Shape(typing.cast(type, hint))
+        return shape.encode, shape.decode
+    return None, None
+
+
+def _write_at(at: datetime) -> str:
+    return at.isoformat()
+
+
+_EVENTS = {cls.wire: _Shape(cls, frozenset({"at", "step"})) for cls in e.ALL_EVENTS}
+_HAS_STEP = {cls.wire: "step" in {f.name for f in fields(cls)} for cls in e.ALL_EVENTS}
+_STEP = _Shape(StepState, frozenset({"approval"}))
+_APPROVAL = _Shape(ApprovalState)
+_RUN = _Shape(RunState, frozenset({"steps", "outputs", "input"}))
+
+DATA_EVENTS: tuple[str, ...] = (
+    e.RunStarted.wire,
+    e.InputEdited.wire,
+    e.ActivitySucceeded.wire,
+    e.ApprovalSettled.wire,
+    e.StepSkipped.wire,
+)
+"""Wire names of the events that carry the input and the outputs."""
+
+
+def encode_event(event: e.Event) -> dict[str, Any]:
+    """The event's data without `at` and `step`."""
+    return _EVENTS[event.wire].encode(event)
+
+
+def decode_event(wire: str, version: int, at: datetime, step: str, data: Mapping[str, Any]) -> e.Event:
+    """The event again, through upcasters where `version` is an old one.
+
+    Raises:
+        ValueError: this release does not know the event.
+    """
+    shape = _EVENTS.get(wire)
+    if shape is None:
+        raise ValueError(f"Unknown event '{wire}': the database was written by a newer release.")
+    data = upcast(wire, version, data)
+    extra: dict[str, Any] = {"step": step} if _HAS_STEP[wire] else {}
+    event: e.Event = shape.decode(data, at=at, **extra)
+    return event
+
+
+def encode_snapshot(state: RunState) -> dict[str, Any]:
+    """The state without input and outputs."""
+    data = _RUN.encode(state)
+    steps = data["steps"] = {}
+    for i, s in state.steps.items():
+        steps[i] = _STEP.encode(s)
+        if s.approval:
+            steps[i]["approval"] = _APPROVAL.encode(s.approval)
+    return data
+
+
+def decode_snapshot(data: Mapping[str, Any], data_events: Iterable[e.Event]) -> RunState:
+    """A state from its snapshot and the events named by `DATA_EVENTS`, in order."""
+    steps = {}
+    for i, s in data["steps"].items():
+        approval = _APPROVAL.decode(s["approval"]) if "approval" in s else None
+        steps[i] = _STEP.decode(s, approval=approval)
+    run_input: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
+    for event in data_events:
+        if isinstance(event, e.RunStarted | e.InputEdited):
+            run_input = event.input
+        else:
+            outputs[getattr(event, "step", "")] = getattr(event, "output", None)
+    state: RunState = _RUN.decode(data, steps=steps, outputs=outputs, input=run_input)
+    return state

@@ -1,0 +1,153 @@
+"""What anyone can ask of a run. Imperative and frozen; the core answers with events or a Rejection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from signoff.core.states import Actor, ErrorInfo, TimerKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Common part. `actor` is established by the server from a session, token or worker connection."""
+
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRun(Command):
+    """Begin a run of the version whose plan is given."""
+
+    run_id: str
+    tenant: str
+    input: dict[str, Any] = field(default_factory=dict)
+    business_key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimActivity(Command):
+    """A worker takes the attempt that is scheduled."""
+
+    step: str
+    generation: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome(Command):
+    step: str
+    generation: int
+    attempt: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteActivity(_Outcome):
+    """A worker reports success. `digest` is the definition the worker executed, "" if it does not say."""
+
+    output: Any = None
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailActivity(_Outcome):
+    """A worker reports failure."""
+
+    error: ErrorInfo
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireLease(_Outcome):
+    """The rescuer found that the lease of this claim ran out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FireTimer(Command):
+    """The timer pump found a due timer."""
+
+    step: str
+    timer: TimerKind
+    generation: int
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide(Command):
+    """A person decides an open approval. `shown_digest` names what they were looking at."""
+
+    step: str
+    generation: int
+    outcome: str
+    comment: str = ""
+    shown_digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorCommand(Command):
+    """Common part of administrative commands: a reason and the sequence the operator was looking at."""
+
+    reason: str
+    seen_sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRun(OperatorCommand):
+    """Stop claims and clocks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRun(OperatorCommand):
+    """Let claims and clocks go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelRun(OperatorCommand):
+    """Stop what has not started, await what is under way, then end as cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminateRun(OperatorCommand):
+    """End at once; answers still under way become evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryStep(OperatorCommand):
+    """Begin a new generation of a failed or expired step."""
+
+    step: str
+    new_effect: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipStep(OperatorCommand):
+    """Go past a step, with a substitute output where it declares one."""
+
+    step: str
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditInput(OperatorCommand):
+    """Mend the run's input so that a mapping or condition can be evaluated; then retry the step."""
+
+    input: dict[str, Any]
+
+
+ALL_COMMANDS: tuple[type[Command], ...] = (
+    StartRun,
+    ClaimActivity,
+    CompleteActivity,
+    FailActivity,
+    ExpireLease,
+    FireTimer,
+    Decide,
+    PauseRun,
+    ResumeRun,
+    CancelRun,
+    TerminateRun,
+    RetryStep,
+    SkipStep,
+    EditInput,
+)

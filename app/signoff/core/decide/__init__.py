@@ -1,0 +1,53 @@
+"""`decide(plan, state, command, facts)`: events, or a Rejection. The rules of the engine, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signoff.core import commands as c
+from signoff.core.decide import activities, approvals, operators, runs, timers
+from signoff.core.decide.build import Build
+from signoff.core.events import Event
+from signoff.core.facts import Facts
+from signoff.core.plan import Plan
+from signoff.core.rejection import Rejection
+from signoff.core.states import RunState
+
+Handler = Callable[[Build, Any], Rejection | None]
+
+_HANDLERS: dict[type[c.Command], Handler] = {
+    c.StartRun: runs.start,
+    c.ClaimActivity: activities.claim,
+    c.CompleteActivity: activities.complete,
+    c.FailActivity: activities.fail,
+    c.ExpireLease: activities.expire_lease,
+    c.FireTimer: timers.fire,
+    c.Decide: approvals.decide,
+    c.PauseRun: operators.pause,
+    c.ResumeRun: operators.resume,
+    c.CancelRun: operators.cancel,
+    c.TerminateRun: operators.terminate,
+    c.RetryStep: operators.retry,
+    c.SkipStep: operators.skip,
+    c.EditInput: operators.edit_input,
+}
+
+
+def decide(plan: Plan, state: RunState, command: c.Command, facts: Facts) -> tuple[RunState, tuple[Event, ...]] | Rejection:
+    """Decide one command.
+
+    Args:
+        plan: of the version the run is pinned to.
+        state: the run as it is; an empty `RunState` for `StartRun`.
+        command: what is asked.
+        facts: everything from outside that the decision needs.
+
+    Returns:
+        The new state and the events that lead to it, or a Rejection, in which case nothing changed.
+    """
+    build = Build(plan, state, facts)
+    refused = _HANDLERS[type(command)](build, command)
+    if refused is not None:
+        return refused
+    return build.state, tuple(build.events)

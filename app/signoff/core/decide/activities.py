@@ -1,0 +1,176 @@
+"""Claims, results and losses of activities. Anything stale is refused and becomes evidence (semantics §6)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from signoff.core import commands as c
+from signoff.core import events as e
+from signoff.core.decide.advance import after, fail_step, settle_run
+from signoff.core.decide.build import Build
+from signoff.core.definition import ActivityConfig, EffectContract, StepKind
+from signoff.core.digest import digest_of
+from signoff.core.flow import resolve_edges
+from signoff.core.forms import check_values
+from signoff.core.rejection import Rejection
+from signoff.core.retry import may_retry, next_attempt_at
+from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus
+
+OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
+    """Hand the scheduled attempt to one worker, with the next fencing token."""
+    step = build.state.steps.get(command.step)
+    fits = (
+        step is not None
+        and step.status is StepStatus.SCHEDULED
+        and (step.generation, step.attempt) == (command.generation, command.attempt)
+        and build.state.status in (RunStatus.RUNNING, RunStatus.STALLED)
+    )
+    if step is None or not fits:
+        return Rejection(
+            "not_claimable", f"Step '{command.step}' is not waiting for a worker.", "Claim another task.", evidence=False
+        )
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ActivityConfig)
+    build.emit(
+        e.ActivityStarted(
+            at=build.now,
+            step=command.step,
+            generation=step.generation,
+            attempt=step.attempt,
+            fence=step.fence + 1,
+            worker=command.actor.id,
+            run_due=build.now + timedelta(seconds=config.timeouts.run_s),
+        )
+    )
+    return None
+
+
+def _stale(build: Build, command: c.CompleteActivity | c.FailActivity | c.ExpireLease) -> Rejection | None:
+    state = build.state
+    step = state.steps.get(command.step)
+    if step is None or build.plan.steps[command.step].kind is not StepKind.ACTIVITY:
+        return Rejection("unknown_step", f"There is no activity '{command.step}' in this run.", "Drop the result.")
+    label = build.plan.label(command.step)
+    if state.is_terminal:
+        return Rejection(
+            "run_over", f"A result for '{label}' came after the run had ended as {state.status}.", "Nothing to do; it is kept as evidence."
+        )
+    if getattr(command, "digest", "") not in ("", state.digest):
+        return Rejection(
+            "wrong_digest", f"The result for '{label}' was made by another version of the definition.", "Update the worker."
+        )
+    given = (command.generation, command.attempt, command.fence)
+    if given != (step.generation, step.attempt, step.fence):
+        return Rejection(
+            "stale_result",
+            f"The result for '{label}' is from claim {given[0]}.{given[1]} #{given[2]}, "
+            f"but the current one is {step.generation}.{step.attempt} #{step.fence}.",
+            "Nothing to do; it is kept as evidence.",
+        )
+    if step.status is not StepStatus.RUNNING:
+        return Rejection(
+            "already_known",
+            f"The answer of this claim of '{label}' is already known ({step.status}).",
+            "Nothing to do.",
+            known=True,
+        )
+    return None
+
+
+def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
+    """Accept the output of the current claim, checked against the step's declared output."""
+    if refused := _stale(build, command):
+        return refused
+    plan, now = build.plan, build.now
+    config = plan.steps[command.step].config
+    assert isinstance(config, ActivityConfig)
+    step = build.state.steps[command.step]
+    output = command.output
+    if config.output:
+        clean, problems = check_values(config.output, output, what=f"the output of '{plan.label(command.step)}'")
+        if problems:
+            message = " ".join(p.sentence for p in problems)
+            _attempt_over(build, command.step, step, ErrorInfo("invalid_output", message, False))
+            return None
+        output = clean
+    build.emit(
+        e.ActivitySucceeded(
+            at=now,
+            step=command.step,
+            generation=step.generation,
+            attempt=step.attempt,
+            fence=step.fence,
+            output=output,
+            edges=resolve_edges(plan, build.state, command.step, "succeeded", output),
+        )
+    )
+    after(build, command.step)
+    return None
+
+
+def fail(build: Build, command: c.FailActivity) -> Rejection | None:
+    """Record the failed attempt; try again where the policy allows it."""
+    if refused := _stale(build, command):
+        return refused
+    _attempt_over(build, command.step, build.state.steps[command.step], command.error)
+    return None
+
+
+def expire_lease(build: Build, command: c.ExpireLease) -> Rejection | None:
+    """The worker was lost: that counts as an attempt."""
+    if refused := _stale(build, command):
+        return refused
+    step = build.state.steps[command.step]
+    message = f"Worker '{step.worker}' was lost: its lease ran out without a heartbeat."
+    _attempt_over(build, command.step, step, ErrorInfo("worker_lost", message))
+    return None
+
+
+def attempt_timed_out(build: Build, step_id: str, message: str, code: str) -> None:
+    """The attempt took too long (in the queue or at work)."""
+    _attempt_over(build, step_id, build.state.steps[step_id], ErrorInfo(code, message))
+
+
+def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo) -> None:
+    config = build.plan.steps[step_id].config
+    assert isinstance(config, ActivityConfig)
+    unknown = error.code in ("worker_lost", "run_timeout", OUTCOME_UNKNOWN)
+    if unknown and config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST):
+        error = ErrorInfo(OUTCOME_UNKNOWN, f"It is not known whether the call took effect. {error.message}", False)
+    build.emit(
+        e.ActivityFailed(
+            at=build.now,
+            step=step_id,
+            generation=step.generation,
+            attempt=step.attempt,
+            fence=step.fence,
+            error=error,
+        )
+    )
+    due = None
+    if may_retry(config.retry, config.effect, error) and not build.state.stopping:
+        due = next_attempt_at(
+            config.retry,
+            attempt=step.attempt,
+            first_scheduled_at=step.first_scheduled_at or build.now,
+            now=build.now,
+            jitter=build.facts.jitter,
+        )
+    if due is not None:
+        build.emit(e.RetryArmed(at=build.now, step=step_id, generation=step.generation, attempt=step.attempt + 1, due=due))
+        settle_run(build)
+    else:
+        fail_step(build, step_id, error)
+        after(build, step_id)
+
+
+def payload_digest(command: c.Command) -> str:
+    """Digest of what a stale result carried, for the evidence."""
+    body = getattr(command, "output", None)
+    try:
+        return digest_of(body)
+    except ValueError:
+        return ""

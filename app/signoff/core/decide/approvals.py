@@ -1,0 +1,157 @@
+"""A person's decision: who, about what, allowed by which authority (semantics §7)."""
+
+from __future__ import annotations
+
+from signoff.core import events as e
+from signoff.core.commands import Decide
+from signoff.core.decide.advance import after
+from signoff.core.decide.build import Build
+from signoff.core.definition import ApprovalConfig
+from signoff.core.flow import resolve_edges
+from signoff.core.quorum import settled_outcome
+from signoff.core.rejection import Rejection
+from signoff.core.states import ApprovalState, RunState, RunStatus, StepState, StepStatus
+
+OUTCOMES = ("approved", "rejected")
+MAX_COMMENT_CHARS = 10_000
+
+
+def decide(build: Build, command: Decide) -> Rejection | None:
+    """Record one vote and settle the approval where it is the one that decides."""
+    step = build.state.steps.get(command.step)
+    if step is None or not isinstance(build.plan.steps[command.step].config, ApprovalConfig):
+        return Rejection("unknown_step", f"There is no approval '{command.step}' in this run.", "Open the inbox.")
+    refused = (
+        _already_handled(build, command, step)
+        or _may_not(build, command, step)
+        or _not_open(build, command)
+        or _bad_form(build, command)
+        or _changed_meanwhile(build, command, step)
+    )
+    if refused:
+        return refused
+    build.emit(
+        e.DecisionRecorded(
+            at=build.now,
+            step=command.step,
+            generation=step.generation,
+            round=step.round,
+            actor=command.actor,
+            outcome=command.outcome,
+            comment=command.comment,
+            shown_digest=command.shown_digest or _approval(step).shown_digest,
+            authority=_authority(build, command),
+        )
+    )
+    after_vote = build.state.steps[command.step]
+    outcome = settled_outcome(_approval(after_vote), build.state.started_by)
+    if outcome:
+        _settle(build, command, after_vote, outcome)
+    return None
+
+
+def _approval(step: StepState) -> ApprovalState:
+    assert step.approval is not None
+    return step.approval
+
+
+def _authority(build: Build, command: Decide) -> str:
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    groups = [g for g in config.groups if command.actor.id in build.facts.directory.groups.get(g, ())]
+    return ", ".join([*(f"group {g}" for g in groups), *(["named person"] if command.actor.id in config.people else [])])
+
+
+def _already_handled(build: Build, command: Decide, step: StepState) -> Rejection | None:
+    label = build.plan.label(command.step)
+    mine = next((v for v in (step.approval.votes if step.approval else ()) if v.person == command.actor.id), None)
+    if mine is not None and command.generation == step.generation:
+        return Rejection(
+            "already_decided",
+            f"You have already decided '{label}': {mine.outcome} on {mine.at:%Y-%m-%d %H:%M} UTC.",
+            "Nothing to do.",
+            known=mine.outcome == command.outcome,
+        )
+    if step.status in (StepStatus.SUCCEEDED, StepStatus.REJECTED) and step.approval:
+        last = step.approval.votes[-1]
+        return Rejection(
+            "already_handled",
+            f"'{label}' was already handled by {last.name} on {last.at:%Y-%m-%d %H:%M} UTC: {step.outcome}.",
+            "Nothing to do.",
+        )
+    if step.status is StepStatus.EXPIRED:
+        return Rejection("expired", f"The time to decide '{label}' is over.", "Ask an operator to retry the approval.")
+    return None
+
+
+def _not_open(build: Build, command: Decide) -> Rejection | None:
+    state: RunState = build.state
+    label = build.plan.label(command.step)
+    if state.is_terminal:
+        return Rejection("run_over", f"The run of '{label}' has ended as {state.status}.", "Nothing to do.")
+    if state.status is RunStatus.PAUSED:
+        return Rejection("paused", f"The run of '{label}' is paused.", "Decide when it has been resumed.")
+    if state.steps[command.step].status is not StepStatus.WAITING:
+        status = state.steps[command.step].status
+        return Rejection("not_open", f"'{label}' is not open for a decision; it is {status}.", "Open the inbox.")
+    return None
+
+
+def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None:
+    label = build.plan.label(command.step)
+    if step.approval is None:
+        return None
+    if command.actor.kind != "person":
+        return Rejection("not_a_person", f"Only a person can decide '{label}'.", "Sign in as a person.")
+    if command.actor.id not in step.approval.roster or command.actor.id not in build.facts.directory.people:
+        return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")
+    if command.actor.id == build.state.started_by and not step.approval.requester_may_decide:
+        return Rejection(
+            "own_request",
+            f"You started this run, so you may not decide '{label}' yourself.",
+            "Ask another approver.",
+        )
+    return None
+
+
+def _bad_form(build: Build, command: Decide) -> Rejection | None:
+    label = build.plan.label(command.step)
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    if command.outcome not in OUTCOMES:
+        return Rejection(
+            "unknown_outcome", f"'{command.outcome[:40]}' is no decision for '{label}'.", "Approve or reject.", evidence=False
+        )
+    if len(command.comment) > MAX_COMMENT_CHARS:
+        return Rejection("comment_too_long", f"The comment on '{label}' is too long.", "Shorten it.", evidence=False)
+    if command.outcome in config.comment_required_on and not command.comment.strip():
+        return Rejection(
+            "comment_missing", f"'{label}' needs a comment when it is {command.outcome}.", "Say why.", evidence=False
+        )
+    return None
+
+
+def _changed_meanwhile(build: Build, command: Decide, step: StepState) -> Rejection | None:
+    stale = command.generation != step.generation
+    other = command.shown_digest and command.shown_digest != _approval(step).shown_digest
+    if stale or other:
+        label = build.plan.label(command.step)
+        return Rejection("changed_meanwhile", f"'{label}' changed while you were reading it.", "Read it again, then decide.")
+    return None
+
+
+def _settle(build: Build, command: Decide, step: StepState, outcome: str) -> None:
+    votes = _approval(step).votes
+    deciding = [v for v in votes if v.outcome == outcome]
+    output = {
+        "outcome": outcome,
+        "decided_by": [v.person for v in deciding],
+        "comment": deciding[-1].comment if deciding else "",
+    }
+    edges = resolve_edges(build.plan, build.state, command.step, outcome, output)
+    build.emit(
+        e.ApprovalSettled(
+            at=build.now, step=command.step, generation=step.generation, outcome=outcome, output=output, edges=edges
+        )
+    )
+    after(build, command.step)

@@ -1,0 +1,71 @@
+"""Opening an approval: the roster, the quorum and what is shown are frozen at this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signoff.core.calendar import add_duration, parse_duration
+from signoff.core.decide.build import Build
+from signoff.core.definition import ApprovalConfig, Step
+from signoff.core.digest import digest_of
+from signoff.core.events import ApprovalOpened
+from signoff.core.flow import input_summary, scope_of
+from signoff.core.quorum import needed, usable_roster
+from signoff.core.states import ErrorInfo
+
+
+def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], None]) -> None:
+    """Ask people, or fail as `no_approver` where the quorum could not be met."""
+    config = step.config
+    assert isinstance(config, ApprovalConfig)
+    state, directory = build.state, build.facts.directory
+    members = [m for g in config.groups for m in directory.groups.get(g, ())]
+    everyone = [*members, *(p for p in config.people if p in directory.people)]
+    roster = tuple(dict.fromkeys(everyone))
+    usable = usable_roster(roster, state.started_by, config.requester_may_decide)
+    required = needed(config.required, usable)
+    if not usable or required > len(usable):
+        fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, roster, state.started_by), False))
+        return
+    shown = _shown(build, step, config)
+    due = add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
+    build.emit(
+        ApprovalOpened(
+            at=build.now,
+            step=step.id,
+            generation=state.steps[step.id].generation,
+            round=state.steps[step.id].round,
+            roster=roster,
+            groups=config.groups,
+            required=required,
+            requester_may_decide=config.requester_may_decide,
+            shown=shown,
+            shown_digest=digest_of({"definition": state.digest, "step": step.id, "shown": shown}),
+            directory_version=directory.version,
+            due=due,
+        )
+    )
+
+
+def _shown(build: Build, step: Step, config: ApprovalConfig) -> dict[str, Any]:
+    scope = scope_of(build.state)
+    if config.shows:
+        values: dict[str, Any] = build.plan.templates[step.id](scope)
+    else:
+        labels = {f.name: f.label or f.name for f in build.plan.definition.input}
+        values = {labels[k]: v for k, v in build.state.input.items() if v is not None}
+    summary = input_summary(build.plan, build.state, step.id)
+    for source, outcome in summary.items():
+        if outcome in ("failed", "expired", "rejected", "blocked"):
+            values = {**values, build.plan.label(source): f"({outcome})"}
+    return values
+
+
+def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], roster: tuple[str, ...], requester: str) -> str:
+    asked = ", ".join([*(f"group '{g}'" for g in config.groups), *config.people])
+    if not roster:
+        return f"Nobody can approve: {asked} has no active member."
+    if not usable:
+        return f"Nobody can approve: '{requester}', who started the run, may not, and {asked} has no one else."
+    return f"The approval needs {config.required} people, but only {len(usable)} of {asked} may decide."

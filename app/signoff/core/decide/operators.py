@@ -1,0 +1,235 @@
+"""Commands of operators (semantics §8): explicit, with a reason, never by editing a snapshot."""
+
+from __future__ import annotations
+
+from signoff.core import commands as c
+from signoff.core import events as e
+from signoff.core.decide.advance import advance, after, settle_run, stop
+from signoff.core.decide.build import Build
+from signoff.core.definition import ActivityConfig
+from signoff.core.expression import ExpressionError
+from signoff.core.flow import is_handled, resolve_edges, scope_of
+from signoff.core.forms import check_values
+from signoff.core.rejection import Rejection
+from signoff.core.states import RunStatus, StepStatus
+
+SKIPPABLE = (
+    StepStatus.FAILED,
+    StepStatus.EXPIRED,
+    StepStatus.SCHEDULED,
+    StepStatus.RETRYING,
+    StepStatus.WAITING,
+)
+
+
+def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
+    state = build.state
+    if not command.reason.strip():
+        return Rejection("no_reason", f"Expected a reason to {wanted}.", "Say why; it goes into the audit trail.")
+    if state.is_terminal:
+        return Rejection(
+            "run_over", f"Expected to {wanted}, but the run has ended as {state.status}.", "Start a new run."
+        )
+    return None
+
+
+def _seen(build: Build, command: c.OperatorCommand, changed: int, wanted: str) -> Rejection | None:
+    if command.seen_sequence is not None and changed > command.seen_sequence:
+        return Rejection(
+            "changed_meanwhile", f"Expected to {wanted}, but it changed while you were looking.", "Look again, then repeat it."
+        )
+    return None
+
+
+def pause(build: Build, command: c.PauseRun) -> Rejection | None:
+    """Stop claims and clocks; work under way may still answer."""
+    if refused := _common(build, command, "pause the run"):
+        return refused
+    if build.state.status is RunStatus.PAUSED:
+        return Rejection("already_paused", "The run is already paused.", "Nothing to do.", known=True)
+    if build.state.status is RunStatus.CANCELLING:
+        return Rejection("stopping", "Expected to pause the run, but it is being stopped.", "Wait for it to end.")
+    build.emit(e.RunPaused(at=build.now, actor=command.actor, reason=command.reason))
+    return None
+
+
+def resume(build: Build, command: c.ResumeRun) -> Rejection | None:
+    """Go on; clocks are shifted by the pause."""
+    if refused := _common(build, command, "resume the run"):
+        return refused
+    if build.state.status is not RunStatus.PAUSED:
+        return Rejection("not_paused", f"Expected a paused run to resume, but it is {build.state.status}.", "Nothing to do.")
+    build.emit(e.RunResumed(at=build.now, actor=command.actor, reason=command.reason))
+    settle_run(build)
+    return None
+
+
+def cancel(build: Build, command: c.CancelRun) -> Rejection | None:
+    """Record the intent, stop what has not started, end when what is under way has answered."""
+    if refused := _common(build, command, "cancel the run"):
+        return refused
+    if build.state.status is RunStatus.CANCELLING:
+        return Rejection("already_stopping", "The run is already being stopped.", "Wait for it to end.", known=True)
+    stop(build, "cancelled", command.reason, command.actor)
+    settle_run(build)
+    return None
+
+
+def terminate(build: Build, command: c.TerminateRun) -> Rejection | None:
+    """End now; whatever still answers is evidence."""
+    if refused := _common(build, command, "terminate the run"):
+        return refused
+    build.emit(e.RunEnded(at=build.now, outcome="terminated", reason=command.reason, actor=command.actor))
+    return None
+
+
+def retry(build: Build, command: c.RetryStep) -> Rejection | None:
+    """A new generation of a step that failed or expired and whose end nothing handled."""
+    state, plan = build.state, build.plan
+    step = state.steps.get(command.step)
+    if step is None:
+        return Rejection("unknown_step", f"There is no step '{command.step}' in this run.", "Correct the name.")
+    label = plan.label(command.step)
+    wanted = f"retry step '{label}'"
+    if refused := _common(build, command, wanted) or _seen(build, command, step.changed, wanted):
+        return refused
+    if state.stopping:
+        return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
+    if step.status not in (StepStatus.FAILED, StepStatus.EXPIRED):
+        remedy = {
+            StepStatus.WAITING: "Decide it, wait for it, or skip it.",
+            StepStatus.RUNNING: "Wait for its answer.",
+            StepStatus.RETRYING: "It tries again by itself.",
+            StepStatus.BLOCKED: f"Mend '{plan.label(step.cause)}' first." if step.cause else "Mend its cause first.",
+        }.get(step.status, "Nothing to do.")
+        return Rejection("not_failed", f"Expected to retry failed step '{label}', but it is {step.status}.", remedy)
+    if is_handled(plan, command.step, step.outcome):
+        return Rejection(
+            "already_dealt_with",
+            f"Expected to {wanted}, but the process already went on from its end ({step.outcome}).",
+            "Start a new run if it must be done again.",
+        )
+    build.emit(
+        e.StepRetried(
+            at=build.now,
+            step=command.step,
+            generation=step.generation + 1,
+            actor=command.actor,
+            reason=command.reason,
+            new_effect=command.new_effect,
+            edges=_errors_again(build, command.step),
+        )
+    )
+    advance(build, [command.step])
+    return None
+
+
+def _errors_again(build: Build, step: str) -> e.Edges:
+    """Incoming edges whose condition had an error, evaluated again on today's values."""
+    found = []
+    for edge in build.plan.incoming[step]:
+        if build.state.edges.get(edge.key) == "error":
+            source = build.state.steps[edge.source]
+            output = build.state.outputs.get(edge.source)
+            again = dict(resolve_edges(build.plan, build.state, edge.source, source.outcome, output))
+            found.append((edge.key, again[edge.key]))
+    return tuple(found)
+
+
+def skip(build: Build, command: c.SkipStep) -> Rejection | None:
+    """Go past a step, if its rule and its safety condition allow it."""
+    state, plan = build.state, build.plan
+    step = state.steps.get(command.step)
+    if step is None:
+        return Rejection("unknown_step", f"There is no step '{command.step}' in this run.", "Correct the name.")
+    label = plan.label(command.step)
+    wanted = f"skip step '{label}'"
+    refused = (
+        _common(build, command, wanted) or _seen(build, command, step.changed, wanted) or _unskippable(build, command)
+    )
+    if refused:
+        return refused
+    output, wrong = _substitute(build, command)
+    if wrong:
+        return wrong
+    build.emit(
+        e.StepSkipped(
+            at=build.now,
+            step=command.step,
+            actor=command.actor,
+            reason=command.reason,
+            output=output,
+            edges=resolve_edges(plan, state, command.step, "skipped", output),
+        )
+    )
+    after(build, command.step)
+    return None
+
+
+def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
+    state, plan = build.state, build.plan
+    step, definition = state.steps[command.step], plan.steps[command.step]
+    wanted = f"skip step '{definition.label}'"
+    if not definition.is_skippable:
+        return Rejection(
+            "not_skippable",
+            f"Expected to {wanted}, but the definition does not allow it.",
+            "Retry it, decide it, or cancel the run.",
+        )
+    if step.status is StepStatus.RUNNING:
+        return Rejection(
+            "effect_under_way",
+            f"Expected to {wanted}, but worker '{step.worker}' is at it and its effect may happen.",
+            "Wait for its answer, or terminate the run.",
+        )
+    if step.status not in SKIPPABLE or state.stopping:
+        reason = "the run is being stopped" if state.stopping else f"it is {step.status}"
+        return Rejection("cannot_skip_now", f"Expected to {wanted}, but {reason}.", "Skip it when it waits or has failed.")
+    if step.outcome and is_handled(plan, command.step, step.outcome):
+        return Rejection(
+            "already_dealt_with", f"Expected to {wanted}, but the process already went on from its end.", "Nothing to do."
+        )
+    condition = plan.skip_conditions.get(command.step)
+    if condition is not None:
+        try:
+            safe = condition.decide(scope_of(state))
+        except ExpressionError as error:
+            return Rejection("condition_error", f"Expected to {wanted}, but {error}", "Mend the input first.")
+        if not safe:
+            return Rejection(
+                "unsafe_to_skip",
+                f"Expected to {wanted}, but its safety condition '{condition.source}' does not hold.",
+                "Retry it or cancel the run.",
+            )
+    return None
+
+
+def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | None]:
+    definition = build.plan.steps[command.step]
+    fields = definition.config.output if isinstance(definition.config, ActivityConfig) else ()
+    if command.output is None:
+        if definition.skip.needs_output:
+            message = f"Skipping step '{definition.label}' needs a substitute output."
+            return None, Rejection("output_missing", message, "Give one.", evidence=False)
+        return None, None
+    if not fields:
+        return command.output, None
+    clean, problems = check_values(fields, command.output, what=f"the substitute output of '{definition.label}'")
+    if problems:
+        return None, Rejection("invalid_output", " ".join(p.sentence for p in problems), evidence=False)
+    return clean, None
+
+
+def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
+    """Replace the run's input, checked against the form; later mappings read the new one."""
+    if refused := _common(build, command, "edit the run's input"):
+        return refused
+    changed = max((s.changed for s in build.state.steps.values()), default=0)
+    if refused := _seen(build, command, changed, "edit the run's input"):
+        return refused
+    definition = build.plan.definition
+    clean, problems = check_values(definition.input, command.input, what=f"the input of '{definition.title}'")
+    if problems:
+        return Rejection("invalid_input", " ".join(p.sentence for p in problems), evidence=False)
+    build.emit(e.InputEdited(at=build.now, actor=command.actor, reason=command.reason, input=clean))
+    return None

@@ -1,0 +1,65 @@
+"""What a due timer does. A timer of another generation, attempt or state is obsolete, never fired twice."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from signoff.core import events as e
+from signoff.core.commands import FireTimer
+from signoff.core.decide.activities import attempt_timed_out
+from signoff.core.decide.advance import after, fail_step, schedule
+from signoff.core.decide.build import Build
+from signoff.core.expression import ExpressionError
+from signoff.core.flow import resolve_edges
+from signoff.core.rejection import Rejection
+from signoff.core.states import ErrorInfo, RunStatus, TimerKind
+
+
+def fire(build: Build, command: FireTimer) -> Rejection | None:
+    """Act on a due timer."""
+    state = build.state
+    step = state.steps.get(command.step)
+    if (
+        step is None
+        or state.is_terminal
+        or state.status is RunStatus.PAUSED
+        or step.timer is not command.timer
+        or step.generation != command.generation
+        or (command.attempt and step.attempt != command.attempt)
+        or step.due is None
+    ):
+        return Rejection("obsolete_timer", f"The timer of step '{command.step}' is obsolete.", "Nothing to do.")
+    if step.due > build.now:
+        return Rejection(
+            "not_due", f"The timer of step '{command.step}' is due at {step.due.isoformat()}.", "Wait.", evidence=False
+        )
+    match command.timer:
+        case TimerKind.WAIT:
+            edges = resolve_edges(build.plan, state, command.step, "elapsed")
+            build.emit(
+                e.WaitElapsed(at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges)
+            )
+            after(build, command.step)
+        case TimerKind.EXPIRY:
+            edges = resolve_edges(build.plan, state, command.step, "expired")
+            build.emit(
+                e.ApprovalExpired(at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges)
+            )
+            after(build, command.step)
+        case TimerKind.RETRY:
+            _try_again(build, command.step)
+        case TimerKind.QUEUE:
+            attempt_timed_out(build, command.step, "No worker took it in time.", "queue_timeout")
+        case TimerKind.RUN:
+            attempt_timed_out(build, command.step, "It did not answer within its run time.", "run_timeout")
+        case _:
+            assert_never(command.timer)
+    return None
+
+
+def _try_again(build: Build, step_id: str) -> None:
+    try:
+        schedule(build, build.plan.steps[step_id], attempt=build.state.steps[step_id].attempt + 1)
+    except ExpressionError as error:
+        fail_step(build, step_id, ErrorInfo("mapping_error", str(error), False))
+        after(build, step_id)

@@ -1,0 +1,259 @@
+"""What a definition is: typed, frozen, and free of anything that only matters to the canvas.
+
+`document.py` reads and writes the JSON form; `validate.py` says everything that is wrong with one;
+`plan.py` compiles a valid one for execution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+MAX_STEPS = 20
+"""A definition has at most this many steps (requirement W1)."""
+
+
+class StepKind(StrEnum):
+    """The kinds of semantics §2."""
+
+    ACTIVITY = "activity"
+    APPROVAL = "approval"
+    FORM = "form"
+    WAIT = "wait"
+    SIGNAL = "signal"
+    SUBFLOW = "subflow"
+
+
+class Outcome(StrEnum):
+    """How a step can end, as far as edges are concerned."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    EXPIRED = "expired"
+    ELAPSED = "elapsed"
+    SUBMITTED = "submitted"
+    RECEIVED = "received"
+    SKIPPED = "skipped"
+
+
+OUTCOMES: dict[StepKind, tuple[Outcome, ...]] = {
+    StepKind.ACTIVITY: (Outcome.SUCCEEDED, Outcome.FAILED),
+    StepKind.APPROVAL: (Outcome.APPROVED, Outcome.REJECTED, Outcome.EXPIRED),
+    StepKind.WAIT: (Outcome.ELAPSED,),
+}
+"""Outcomes each kind can have; the first is the good one. Kinds not listed are not executable yet."""
+
+GOOD_OUTCOMES = frozenset({kinds[0] for kinds in OUTCOMES.values()} | {Outcome.SKIPPED})
+
+
+class Join(StrEnum):
+    """When a step with several incoming edges may begin (semantics §3)."""
+
+    ALL = "all"
+    ANY = "any"
+    CANCEL_REST = "cancel_rest"
+
+
+class EffectContract(StrEnum):
+    """What may happen to an activity whose answer was lost (semantics §6)."""
+
+    IDEMPOTENT = "idempotent"
+    CHECK_FIRST = "check_first"
+    AT_MOST_ONCE = "at_most_once"
+    COMPENSATABLE = "compensatable"
+
+
+class FailurePolicy(StrEnum):
+    """What an unhandled failure does to the run (semantics §4)."""
+
+    STALL = "stall"
+    FAIL = "fail"
+
+
+class FieldType(StrEnum):
+    """Types of form fields and of step outputs."""
+
+    TEXT = "text"
+    LONG_TEXT = "long_text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    CHOICE = "choice"
+    LIST = "list"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One typed value of a form or of a step's output."""
+
+    name: str
+    label: str = ""
+    type: FieldType = FieldType.TEXT
+    required: bool = True
+    options: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    help: str = ""
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Automatic retries inside one generation. Times are seconds; `jitter` is a share from 0 to 1."""
+
+    max_attempts: int = 3
+    initial_s: float = 1.0
+    multiplier: float = 2.0
+    cap_s: float = 300.0
+    jitter: float = 0.1
+    total_s: float | None = None
+    not_retryable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. `queue_s` schedule-to-start, `run_s` start-to-close, `heartbeat_s` the lease."""
+
+    queue_s: float | None = None
+    run_s: float = 60.0
+    heartbeat_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityConfig:
+    """Calls a connector through a worker. `input` is JSON in which texts beginning with `=` are CEL."""
+
+    connector: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+    output: tuple[Field, ...] = ()
+    effect: EffectContract = EffectContract.IDEMPOTENT
+    retry: RetryPolicy = RetryPolicy()
+    timeouts: Timeouts = Timeouts()
+    pool: str = "default"
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalConfig:
+    """Asks people for a decision.
+
+    Attributes:
+        groups: groups whose members may decide.
+        people: further persons, by login.
+        required: how many distinct approvals settle it as approved; 0 means everyone on the roster.
+        shows: what an approver sees, a mapping of label to expression or literal; empty shows the whole
+            run input.
+        expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
+        requester_may_decide: False (default) refuses the person who started the run, on every route.
+    """
+
+    groups: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    required: int = 1
+    instructions: str = ""
+    shows: dict[str, Any] = field(default_factory=dict)
+    expires: str = ""
+    requester_may_decide: bool = False
+    comment_required_on: tuple[str, ...] = ("rejected",)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitConfig:
+    """A durable timer: exactly one of a duration (ISO 8601) or a local date-time / expression."""
+
+    duration: str = ""
+    until: str = ""
+
+
+StepConfig = ActivityConfig | ApprovalConfig | WaitConfig
+
+
+@dataclass(frozen=True, slots=True)
+class SkipRule:
+    """Whether an operator may skip the step, and whether a substitute output is needed.
+
+    `allowed` None means the kind's default: activities and waits may be skipped, approvals may not.
+    """
+
+    allowed: bool | None = None
+    needs_output: bool = False
+    condition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: an identifier used in expressions, a label people read, and its kind's configuration."""
+
+    id: str
+    label: str
+    config: StepConfig
+    join: Join = Join.ALL
+    skip: SkipRule = SkipRule()
+
+    @property
+    def kind(self) -> StepKind:
+        """The kind, which follows from the configuration."""
+        match self.config:
+            case ActivityConfig():
+                return StepKind.ACTIVITY
+            case ApprovalConfig():
+                return StepKind.APPROVAL
+            case WaitConfig():
+                return StepKind.WAIT
+
+    @property
+    def is_skippable(self) -> bool:
+        """Whether an operator may skip it at all."""
+        return self.kind is not StepKind.APPROVAL if self.skip.allowed is None else self.skip.allowed
+
+    @property
+    def good_outcome(self) -> Outcome:
+        """The outcome that a plain edge follows."""
+        return OUTCOMES[self.kind][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A connection. `on` is an outcome of the source, or `any`; empty means the good outcome."""
+
+    source: str
+    target: str
+    on: str = ""
+    when: str = ""
+    otherwise: bool = False
+
+    @property
+    def key(self) -> str:
+        """Identifies the edge inside its definition, e.g. `check>pay` or `check:failed>mend`."""
+        return f"{self.source}:{self.on}>{self.target}" if self.on else f"{self.source}>{self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What holds for the whole definition."""
+
+    failure: FailurePolicy = FailurePolicy.STALL
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A process of 1 to 20 steps: a DAG with a typed input form."""
+
+    name: str
+    title: str
+    input: tuple[Field, ...] = ()
+    steps: tuple[Step, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    policies: Policies = Policies()
+    description: str = ""
+
+    def find_step(self, step_id: str) -> Step | None:
+        """The step with that id, or None."""
+        return next((s for s in self.steps if s.id == step_id), None)

@@ -1,0 +1,113 @@
+"""What the outside has to do or know after a decision: rows of attempts, timers, approvals; notices.
+
+Effects are derived from states and events by `react`; the store writes them in the same commit, and
+nothing leaves the process before that commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from signoff.core.states import TimerKind
+
+
+class AttemptStatus(StrEnum):
+    """Where an attempt's row is: claimable, held back by a pause, leased, or over."""
+
+    READY = "ready"
+    HELD = "held"
+    LEASED = "leased"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptPut:
+    """A new attempt."""
+
+    step: str
+    generation: int
+    attempt: int
+    status: AttemptStatus
+    key: str
+    input: Any
+    pool: str
+    priority: int
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptMoved:
+    """An attempt changed its status; `fence` is the token of its newest claim (0 before the first)."""
+
+    step: str
+    generation: int
+    attempt: int
+    status: AttemptStatus
+    fence: int = 0
+    worker: str = ""
+    heartbeat_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class TimerSet:
+    """A timer must fire at `due`."""
+
+    step: str
+    kind: TimerKind
+    generation: int
+    attempt: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TimerCleared:
+    """A timer fired or became obsolete."""
+
+    step: str
+    kind: TimerKind
+    generation: int
+    attempt: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPut:
+    """People are asked; each on the roster finds it in their inbox."""
+
+    step: str
+    generation: int
+    round: int
+    label: str
+    instructions: str
+    roster: tuple[str, ...]
+    required: int
+    shown: Any
+    shown_digest: str
+    due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalMoved:
+    """An approval closed (`approved`, `rejected`, `expired`, `skipped`, `cancelled`) or got a vote (`open`)."""
+
+    step: str
+    generation: int
+    status: str
+    voted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something people outside may want to hear of; delivered at least once through the outbox."""
+
+    topic: str
+    step: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+Effect = AttemptPut | AttemptMoved | TimerSet | TimerCleared | ApprovalPut | ApprovalMoved | Notice

@@ -1,0 +1,334 @@
+"""The facts of a run. Each has a wire name and a version; a released one is never changed.
+
+Every event carries `at` (aware UTC). Events that end a step carry `edges`: how each outgoing edge
+resolved, as (edge key, state) pairs, so that replay never evaluates a condition again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar
+
+from signoff.core.states import Actor, ErrorInfo
+
+Edges = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Common part of all facts."""
+
+    wire: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvent(Event):
+    """A fact about one step."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """A run of a frozen version began."""
+
+    wire: ClassVar[str] = "run.started"
+    run_id: str
+    tenant: str
+    digest: str
+    definition_version: int
+    actor: Actor
+    business_key: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPaused(Event):
+    """Claims and clocks stopped."""
+
+    wire: ClassVar[str] = "run.paused"
+    actor: Actor
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed(Event):
+    """Clocks go on, every due time shifted by the length of the pause."""
+
+    wire: ClassVar[str] = "run.resumed"
+    actor: Actor
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStalled(Event):
+    """Nothing can go on without a person."""
+
+    wire: ClassVar[str] = "run.stalled"
+    reason: str
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStopping(Event):
+    """The run will end as `outcome` (cancelled or failed) once work under way has answered."""
+
+    wire: ClassVar[str] = "run.stopping"
+    outcome: str
+    reason: str
+    actor: Actor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(Event):
+    """The run reached a terminal state: succeeded, rejected, failed, cancelled or terminated."""
+
+    wire: ClassVar[str] = "run.ended"
+    outcome: str
+    reason: str = ""
+    actor: Actor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityScheduled(StepEvent):
+    """An attempt may be claimed. `input` is resolved; the outside call gets `key`."""
+
+    wire: ClassVar[str] = "activity.scheduled"
+    generation: int
+    attempt: int
+    key: str
+    input: Any = None
+    queue_due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityStarted(StepEvent):
+    """A worker claimed the attempt under a lease with this fencing token."""
+
+    wire: ClassVar[str] = "activity.started"
+    generation: int
+    attempt: int
+    fence: int
+    worker: str
+    run_due: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivitySucceeded(StepEvent):
+    """The accepted result of the step's current claim."""
+
+    wire: ClassVar[str] = "activity.succeeded"
+    generation: int
+    attempt: int
+    fence: int
+    output: Any = None
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityFailed(StepEvent):
+    """An attempt failed, timed out or was lost; a retry or `step.failed` follows in the same commit."""
+
+    wire: ClassVar[str] = "activity.failed"
+    generation: int
+    attempt: int
+    fence: int
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryArmed(StepEvent):
+    """The next attempt begins at `due`."""
+
+    wire: ClassVar[str] = "activity.retry_armed"
+    generation: int
+    attempt: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFailed(StepEvent):
+    """The step failed for good (until an operator retries or skips it)."""
+
+    wire: ClassVar[str] = "step.failed"
+    generation: int
+    error: ErrorInfo
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitArmed(StepEvent):
+    """A durable timer was set."""
+
+    wire: ClassVar[str] = "wait.armed"
+    generation: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitElapsed(StepEvent):
+    """The timer fired; `at` is when it really did, `due` when it should have."""
+
+    wire: ClassVar[str] = "wait.elapsed"
+    generation: int
+    due: datetime
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalOpened(StepEvent):
+    """People were asked. The roster, the quorum and exactly what is shown are frozen here."""
+
+    wire: ClassVar[str] = "approval.opened"
+    generation: int
+    round: int
+    roster: tuple[str, ...]
+    groups: tuple[str, ...]
+    required: int
+    requester_may_decide: bool
+    shown: Any
+    shown_digest: str
+    directory_version: int
+    due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRecorded(StepEvent):
+    """One person decided, about exactly what `shown_digest` names."""
+
+    wire: ClassVar[str] = "approval.decision_recorded"
+    generation: int
+    round: int
+    actor: Actor
+    outcome: str
+    comment: str
+    shown_digest: str
+    authority: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettled(StepEvent):
+    """The decisions so far settle the approval as approved or rejected."""
+
+    wire: ClassVar[str] = "approval.settled"
+    generation: int
+    outcome: str
+    output: Any = None
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalExpired(StepEvent):
+    """Nobody settled it in time; silence never approves and names no decider."""
+
+    wire: ClassVar[str] = "approval.expired"
+    generation: int
+    due: datetime
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBlocked(StepEvent):
+    """A required source ended badly and nothing handles it; `cause` is the first such step."""
+
+    wire: ClassVar[str] = "step.blocked"
+    cause: str
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepNotTaken(StepEvent):
+    """All ways into the step died."""
+
+    wire: ClassVar[str] = "step.not_taken"
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCancelled(StepEvent):
+    """The step will not be done any more (cancelled run, or a branch that lost)."""
+
+    wire: ClassVar[str] = "step.cancelled"
+    reason: str
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSkipped(StepEvent):
+    """An operator went past the step, with a reason and maybe a substitute output."""
+
+    wire: ClassVar[str] = "step.skipped"
+    actor: Actor
+    reason: str
+    output: Any = None
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRetried(StepEvent):
+    """An operator began a new generation; what the failure had blocked is open again.
+
+    `edges` are *incoming* ones whose condition had an error and was evaluated again.
+    """
+
+    wire: ClassVar[str] = "step.retried"
+    generation: int
+    actor: Actor
+    reason: str
+    new_effect: bool = False
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputEdited(Event):
+    """An operator mended the run's input; it counts from the next mapping or condition on."""
+
+    wire: ClassVar[str] = "run.input_edited"
+    actor: Actor
+    reason: str
+    input: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRecorded(Event):
+    """Something arrived that changes no state: a late result, a second decision, a refused command."""
+
+    wire: ClassVar[str] = "evidence.recorded"
+    kind: str
+    actor: Actor
+    command: str
+    message: str
+    step: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+ALL_EVENTS: tuple[type[Event], ...] = (
+    RunStarted,
+    RunPaused,
+    RunResumed,
+    RunStalled,
+    RunStopping,
+    RunEnded,
+    ActivityScheduled,
+    ActivityStarted,
+    ActivitySucceeded,
+    ActivityFailed,
+    RetryArmed,
+    StepFailed,
+    WaitArmed,
+    WaitElapsed,
+    ApprovalOpened,
+    DecisionRecorded,
+    ApprovalSettled,
+    ApprovalExpired,
+    StepBlocked,
+    StepNotTaken,
+    StepCancelled,
+    StepSkipped,
+    StepRetried,
+    InputEdited,
+    EvidenceRecorded,
+)

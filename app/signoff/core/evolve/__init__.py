@@ -1,0 +1,53 @@
+"""`evolve(plan, state, event)`: the only way a state comes into being. Total, pure, and free of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.evolve import approvals, runs, steps
+from signoff.core.plan import Plan
+from signoff.core.states import RunState
+
+_HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
+    e.RunStarted: runs.started,
+    e.RunPaused: runs.paused,
+    e.RunResumed: runs.resumed,
+    e.RunStalled: runs.stalled,
+    e.RunStopping: runs.stopping,
+    e.RunEnded: runs.ended,
+    e.InputEdited: runs.input_edited,
+    e.EvidenceRecorded: runs.unchanged,
+    e.ActivityScheduled: steps.scheduled,
+    e.ActivityStarted: steps.started,
+    e.ActivitySucceeded: steps.succeeded,
+    e.ActivityFailed: steps.attempt_failed,
+    e.RetryArmed: steps.retry_armed,
+    e.StepFailed: steps.failed,
+    e.WaitArmed: steps.wait_armed,
+    e.WaitElapsed: steps.elapsed,
+    e.StepBlocked: steps.blocked,
+    e.StepNotTaken: steps.not_taken,
+    e.StepCancelled: steps.cancelled,
+    e.StepSkipped: steps.skipped,
+    e.StepRetried: steps.retried,
+    e.ApprovalOpened: approvals.opened,
+    e.DecisionRecorded: approvals.decided,
+    e.ApprovalSettled: approvals.settled,
+    e.ApprovalExpired: approvals.expired,
+}
+
+
+def evolve(plan: Plan, state: RunState, event: e.Event) -> RunState:
+    """The state after one more event; its sequence is one higher."""
+    return _HANDLERS[type(event)](plan, replace(state, sequence=state.sequence + 1), event)
+
+
+def replay(plan: Plan, events: Iterable[e.Event], state: RunState | None = None) -> RunState:
+    """Fold events over a state (an empty one by default)."""
+    current = state or RunState()
+    for event in events:
+        current = evolve(plan, current, event)
+    return current

@@ -1,0 +1,47 @@
+"""How facts about approvals change the state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from signoff.core import events as e
+from signoff.core.evolve.steps import with_step
+from signoff.core.plan import Plan
+from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
+
+
+def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
+    """People are asked; the step waits."""
+    approval = ApprovalState(event.roster, event.required, event.shown_digest, event.requester_may_decide)
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.WAITING,
+        approval=approval,
+        timer=TimerKind.EXPIRY if event.due else None,
+        due=event.due,
+    )
+
+
+def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
+    """One more vote; the step's clock goes on."""
+    step = state.steps[event.step]
+    assert step.approval is not None
+    vote = Vote(event.actor.id, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
+    approval = replace(step.approval, votes=(*step.approval.votes, vote))
+    return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
+
+
+def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
+    """Approved or rejected."""
+    status = StepStatus.SUCCEEDED if event.outcome == "approved" else StepStatus.REJECTED
+    state = replace(state, outputs={**state.outputs, event.step: event.output})
+    return with_step(state, event.step, event.at, status=status, outcome=event.outcome, edges=event.edges)
+
+
+def expired(plan: Plan, state: RunState, event: e.ApprovalExpired) -> RunState:
+    """Time ran out."""
+    return with_step(
+        state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges
+    )

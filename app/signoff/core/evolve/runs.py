@@ -1,0 +1,96 @@
+"""How facts about the whole run change the state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from signoff.core import events as e
+from signoff.core.plan import Plan
+from signoff.core.states import RunState, RunStatus, StepState
+
+
+def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
+    """The first event of every run."""
+    return RunState(
+        run_id=event.run_id,
+        tenant=event.tenant,
+        digest=event.digest,
+        version=event.definition_version,
+        status=RunStatus.RUNNING,
+        sequence=state.sequence,
+        since=event.at,
+        started_at=event.at,
+        started_by=event.actor.id,
+        business_key=event.business_key,
+        input=event.input,
+        steps={i: StepState(since=event.at, changed=state.sequence) for i in plan.steps},
+        edges={},
+        outputs={},
+    )
+
+
+def paused(plan: Plan, state: RunState, event: e.RunPaused) -> RunState:
+    """Clocks stop; due times keep their value and are shifted on resume."""
+    return replace(
+        state,
+        status=RunStatus.PAUSED,
+        since=event.at,
+        reason=event.reason,
+        paused_at=event.at,
+        paused_from=state.status,
+    )
+
+
+def resumed(plan: Plan, state: RunState, event: e.RunResumed) -> RunState:
+    """Every due time moves by the part of the pause in which its clock would have run."""
+    began = state.paused_at or event.at
+    steps = {
+        i: replace(s, due=s.due + (event.at - max(began, s.since or began))) if s.due else s
+        for i, s in state.steps.items()
+    }
+    back = state.paused_from or RunStatus.RUNNING
+    return replace(
+        state, status=back, since=event.at, reason="", paused_at=None, paused_from=None, steps=steps
+    )
+
+
+def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:
+    """A person is needed."""
+    return replace(state, status=RunStatus.STALLED, since=event.at, reason=event.reason)
+
+
+def stopping(plan: Plan, state: RunState, event: e.RunStopping) -> RunState:
+    """No new work; what is under way is awaited. A pause ends here."""
+    return replace(
+        state,
+        status=RunStatus.CANCELLING,
+        since=event.at,
+        reason=event.reason,
+        stopping=event.outcome,
+        paused_at=None,
+        paused_from=None,
+    )
+
+
+def ended(plan: Plan, state: RunState, event: e.RunEnded) -> RunState:
+    """A terminal state, for ever."""
+    return replace(
+        state,
+        status=RunStatus(event.outcome),
+        since=event.at,
+        reason=event.reason,
+        stopping="",
+        paused_at=None,
+        paused_from=None,
+        steps={i: replace(s, timer=None, due=None) if s.timer else s for i, s in state.steps.items()},
+    )
+
+
+def input_edited(plan: Plan, state: RunState, event: e.InputEdited) -> RunState:
+    """The mended input."""
+    return replace(state, input=event.input)
+
+
+def unchanged(plan: Plan, state: RunState, event: e.Event) -> RunState:
+    """Evidence changes nothing but the sequence."""
+    return state

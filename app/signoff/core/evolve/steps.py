@@ -1,0 +1,182 @@
+"""How facts about steps change the state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.plan import Plan
+from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
+
+
+def with_step(
+    state: RunState,
+    step: str,
+    at: datetime,
+    *,
+    edges: e.Edges = (),
+    timer: TimerKind | None = None,
+    due: datetime | None = None,
+    **changes: Any,
+) -> RunState:
+    """The state with one step changed; a timer not named here is disarmed."""
+    old = state.steps[step]
+    if changes.get("status", old.status) is not old.status:
+        changes["since"] = at
+    new = replace(old, changed=state.sequence, timer=timer, due=due, **changes)
+    steps = {**state.steps, step: new}
+    return replace(state, steps=steps, edges={**state.edges, **dict(edges)} if edges else state.edges)
+
+
+def _with_output(state: RunState, step: str, output: Any) -> RunState:
+    return replace(state, outputs={**state.outputs, step: output})
+
+
+def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunState:
+    """The attempt may be claimed."""
+    first = event.at if event.attempt == 1 else state.steps[event.step].first_scheduled_at
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.SCHEDULED,
+        attempt=event.attempt,
+        first_scheduled_at=first,
+        timer=TimerKind.QUEUE if event.queue_due else None,
+        due=event.queue_due,
+        error=None,
+        worker="",
+    )
+
+
+def started(plan: Plan, state: RunState, event: e.ActivityStarted) -> RunState:
+    """A worker holds the claim."""
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.RUNNING,
+        fence=event.fence,
+        worker=event.worker,
+        timer=TimerKind.RUN,
+        due=event.run_due,
+    )
+
+
+def succeeded(plan: Plan, state: RunState, event: e.ActivitySucceeded) -> RunState:
+    """The step has its output."""
+    state = _with_output(state, event.step, event.output)
+    return with_step(
+        state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="succeeded", edges=event.edges, error=None
+    )
+
+
+def attempt_failed(plan: Plan, state: RunState, event: e.ActivityFailed) -> RunState:
+    """The attempt is over; what follows decides where the step goes, so only the error is kept."""
+    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, error=event.error, worker="")
+
+
+def retry_armed(plan: Plan, state: RunState, event: e.RetryArmed) -> RunState:
+    """The next attempt has a time."""
+    return with_step(
+        state, event.step, event.at, status=StepStatus.RETRYING, timer=TimerKind.RETRY, due=event.due
+    )
+
+
+def failed(plan: Plan, state: RunState, event: e.StepFailed) -> RunState:
+    """The step failed for good."""
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.FAILED,
+        outcome="failed",
+        error=event.error,
+        edges=event.edges,
+        worker="",
+    )
+
+
+def wait_armed(plan: Plan, state: RunState, event: e.WaitArmed) -> RunState:
+    """The wait has a due time."""
+    return with_step(state, event.step, event.at, status=StepStatus.WAITING, timer=TimerKind.WAIT, due=event.due)
+
+
+def elapsed(plan: Plan, state: RunState, event: e.WaitElapsed) -> RunState:
+    """The wait is over."""
+    return with_step(
+        state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="elapsed", edges=event.edges
+    )
+
+
+def blocked(plan: Plan, state: RunState, event: e.StepBlocked) -> RunState:
+    """The step cannot be reached until its cause is mended."""
+    return with_step(
+        state, event.step, event.at, status=StepStatus.BLOCKED, cause=event.cause, edges=event.edges
+    )
+
+
+def not_taken(plan: Plan, state: RunState, event: e.StepNotTaken) -> RunState:
+    """No way into the step was live."""
+    return with_step(state, event.step, event.at, status=StepStatus.NOT_TAKEN, edges=event.edges)
+
+
+def cancelled(plan: Plan, state: RunState, event: e.StepCancelled) -> RunState:
+    """The step will not be done any more."""
+    return with_step(state, event.step, event.at, status=StepStatus.CANCELLED, edges=event.edges, worker="")
+
+
+def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
+    """An operator went past the step; what it had blocked is open again, and the run goes on."""
+    state = reopen_after(plan, state, event.step, event.at)
+    state = _with_output(state, event.step, event.output)
+    state = with_step(
+        state, event.step, event.at, status=StepStatus.SKIPPED, outcome="skipped", edges=event.edges, error=None, worker=""
+    )
+    return _run_goes_on(state, event.at)
+
+
+def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
+    """A new generation: pending again, with nothing resolved behind it."""
+    state = reopen_after(plan, state, event.step, event.at)
+    old = state.steps[event.step]
+    fresh = StepState(
+        generation=event.generation,
+        round=old.round,
+        effect=old.effect + 1 if event.new_effect else old.effect,
+        fence=old.fence,
+        changed=state.sequence,
+        since=event.at,
+    )
+    edges = {k: v for k, v in state.edges.items() if plan.edges[k].source != event.step}
+    edges.update(event.edges)
+    state = replace(state, steps={**state.steps, event.step: fresh}, edges=edges)
+    return _run_goes_on(state, event.at)
+
+
+def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunState:
+    """Set steps behind `step` that never ran (blocked, not taken) back to pending, with their edges."""
+    never_ran = (StepStatus.BLOCKED, StepStatus.NOT_TAKEN)
+    steps, edges = dict(state.steps), dict(state.edges)
+    todo = [step]
+    while todo:
+        for edge in plan.outgoing[todo.pop()]:
+            edges.pop(edge.key, None)
+            old = steps[edge.target]
+            if old.status in never_ran:
+                todo.append(edge.target)
+                steps[edge.target] = StepState(
+                    generation=old.generation, round=old.round, effect=old.effect, fence=old.fence,
+                    changed=state.sequence, since=at,
+                )  # fmt: skip
+    return replace(state, steps=steps, edges=edges)
+
+
+def _run_goes_on(state: RunState, at: datetime) -> RunState:
+    if state.status is RunStatus.STALLED:
+        return replace(state, status=RunStatus.RUNNING, since=at, reason="")
+    if state.status is RunStatus.PAUSED and state.paused_from is RunStatus.STALLED:
+        return replace(state, paused_from=RunStatus.RUNNING)
+    return state

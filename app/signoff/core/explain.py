@@ -1,0 +1,238 @@
+"""One answer for a run and each of its steps: what is, since when, why, who or what it waits for, what next.
+
+The graph, the inbox, the API, the CLI, alerts and notebooks all show these sentences (semantics §11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from signoff.core.definition import ActivityConfig, StepKind
+from signoff.core.flow import is_handled
+from signoff.core.plan import Plan
+from signoff.core.quorum import usable_roster
+from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
+
+ALL_ACTIONS: tuple[str, ...] = ("decide", "retry_step", "skip_step", "pause_run", "resume_run", "cancel_run", "terminate_run", "edit_input")
+
+
+@dataclass(frozen=True, slots=True)
+class StepExplanation:
+    """The answer for one step.
+
+    Attributes:
+        sentence: what is and why.
+        next: what happens by itself and when; "" where nothing does.
+        waits_for: logins that may still decide, or "".
+        actions: command names that the state allows now, already filtered by what the reader may do.
+    """
+
+    step: str
+    label: str
+    kind: str
+    status: str
+    since: datetime | None
+    sentence: str
+    next: str = ""
+    waits_for: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunExplanation:
+    """The answer for the whole run."""
+
+    status: str
+    sentence: str
+    since: datetime | None
+    next: str
+    actions: tuple[str, ...]
+    steps: tuple[StepExplanation, ...]
+
+    def of(self, step: str) -> StepExplanation:
+        """The explanation of one step."""
+        return next(s for s in self.steps if s.step == step)
+
+
+def explain(plan: Plan, state: RunState, *, may: Collection[str] = ALL_ACTIONS, reader: str = "") -> RunExplanation:
+    """Explain a run.
+
+    Args:
+        may: names of commands that the reader's roles permit.
+        reader: login of the reader; decides whether "decide" is offered.
+    """
+    steps = tuple(_step(plan, state, i, may, reader) for i in plan.steps)
+    return RunExplanation(
+        status=state.status,
+        sentence=_run_sentence(plan, state, steps),
+        since=state.since,
+        next=_run_next(state, steps),
+        actions=tuple(a for a in _run_actions(state) if a in may),
+        steps=steps,
+    )
+
+
+def clock(at: datetime | None) -> str:
+    """An instant as people read it: UTC, to the minute."""
+    return f"{at:%Y-%m-%d %H:%M} UTC" if at else "an unknown time"
+
+
+def _run_actions(state: RunState) -> tuple[str, ...]:
+    if state.is_terminal:
+        return ()
+    if state.status is RunStatus.CANCELLING:
+        return ("terminate_run",)
+    turn = "resume_run" if state.status is RunStatus.PAUSED else "pause_run"
+    return (turn, "edit_input", "cancel_run", "terminate_run")
+
+
+def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...]) -> str:
+    match state.status:
+        case RunStatus.SUCCEEDED:
+            return f"The run succeeded on {clock(state.since)}."
+        case RunStatus.REJECTED:
+            return f"The run ended on {clock(state.since)}. {state.reason}"
+        case RunStatus.FAILED:
+            return f"The run failed on {clock(state.since)}. {state.reason}"
+        case RunStatus.CANCELLED | RunStatus.TERMINATED:
+            return f"The run was {state.status} on {clock(state.since)}: {state.reason}"
+        case RunStatus.PAUSED:
+            return f"The run has been paused since {clock(state.since)}: {state.reason} Nothing starts and no clock runs."
+        case RunStatus.STALLED:
+            return f"The run needs a person. {state.reason}"
+        case RunStatus.CANCELLING:
+            running = ", ".join(f"'{s.label}'" for s in steps if s.status == StepStatus.RUNNING)
+            return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
+        case RunStatus.RUNNING:
+            active = [s for s in steps if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired")]
+            return " ".join(s.sentence for s in active) or "The run is going on."
+
+
+def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
+    if state.is_terminal:
+        return ""
+    if state.status is RunStatus.STALLED:
+        return "An operator retries or skips the step, mends the input, or cancels the run."
+    if state.status is RunStatus.PAUSED:
+        return "An operator resumes the run."
+    return " ".join(dict.fromkeys(s.next for s in steps if s.next))
+
+
+def _step(plan: Plan, state: RunState, step_id: str, may: Collection[str], reader: str) -> StepExplanation:
+    definition, step = plan.steps[step_id], state.steps[step_id]
+    waits_for = _deciders(state, step)
+    sentence, following = _step_words(plan, state, step_id, step, waits_for)
+    actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
+    if "decide" in actions and reader and reader not in waits_for:
+        actions.remove("decide")
+    return StepExplanation(
+        step=step_id,
+        label=definition.label,
+        kind=definition.kind,
+        status=step.status,
+        since=step.since,
+        sentence=sentence,
+        next=following,
+        waits_for=waits_for,
+        actions=tuple(actions),
+        due=step.due,
+    )
+
+
+def _deciders(state: RunState, step: StepState) -> tuple[str, ...]:
+    if step.approval is None or step.status is not StepStatus.WAITING:
+        return ()
+    voted = {v.person for v in step.approval.votes}
+    usable = usable_roster(step.approval.roster, state.started_by, step.approval.requester_may_decide)
+    return tuple(p for p in usable if p not in voted)
+
+
+def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, ...]:
+    if state.is_terminal or state.stopping:
+        return ()
+    actions = []
+    if step.approval and step.status is StepStatus.WAITING and state.status is not RunStatus.PAUSED:
+        actions.append("decide")
+    unhandled = not step.outcome or not is_handled(plan, step_id, step.outcome)
+    if step.status in (StepStatus.FAILED, StepStatus.EXPIRED) and unhandled:
+        actions.append("retry_step")
+    open_now = (StepStatus.FAILED, StepStatus.EXPIRED, StepStatus.SCHEDULED, StepStatus.RETRYING, StepStatus.WAITING)
+    if step.status in open_now and unhandled and plan.steps[step_id].is_skippable:
+        actions.append("skip_step")
+    return tuple(actions)
+
+
+def _step_words(
+    plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
+) -> tuple[str, str]:
+    label = f"'{plan.label(step_id)}'"
+    config = plan.steps[step_id].config
+    attempts = config.retry.max_attempts if isinstance(config, ActivityConfig) else 1
+    match step.status:
+        case StepStatus.PENDING:
+            before = [plan.label(e.source) for e in plan.incoming[step_id] if e.key not in state.edges]
+            return f"{label} has not begun.", f"It begins after {_names(before)}." if before else ""
+        case StepStatus.SCHEDULED:
+            return f"{label} has waited for a free worker since {clock(step.since)}.", "A worker takes it."
+        case StepStatus.RUNNING:
+            return (
+                f"{label} is being done by worker '{step.worker}' since {clock(step.since)} (attempt {step.attempt} of {attempts}).",
+                f"It must answer by {clock(step.due)}." if step.due else "",
+            )
+        case StepStatus.RETRYING:
+            message = step.error.message if step.error else "it failed"
+            return (
+                f"{label} failed at attempt {step.attempt} of {attempts}: {message}",
+                f"It tries again at {clock(step.due)}." if step.due else "",
+            )
+        case StepStatus.WAITING:
+            return _waiting_words(plan, step_id, step, label, waits_for)
+        case StepStatus.SUCCEEDED:
+            done = {"approved": "was approved", "elapsed": "is over"}.get(step.outcome, "succeeded")
+            return f"{label} {done} on {clock(step.since)}{_by(step)}.", ""
+        case StepStatus.REJECTED:
+            comment = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
+            return f"{label} was rejected on {clock(step.since)}{_by(step)}" + (f": {comment}" if comment else "."), ""
+        case StepStatus.FAILED:
+            message = step.error.message if step.error else "no reason was given"
+            return f"{label} failed on {clock(step.since)}: {message}", ""
+        case StepStatus.EXPIRED:
+            return f"{label} expired on {clock(step.since)}: nobody decided it in time.", ""
+        case StepStatus.SKIPPED:
+            return f"{label} was skipped on {clock(step.since)}.", ""
+        case StepStatus.NOT_TAKEN:
+            return f"{label} was not taken: no way into it was chosen.", ""
+        case StepStatus.BLOCKED:
+            cause = plan.label(step.cause) if step.cause in plan.steps else "an earlier step"
+            return f"{label} cannot begin, because '{cause}' did not end well.", f"It opens again when '{cause}' is mended."
+        case StepStatus.CANCELLED:
+            return f"{label} was cancelled on {clock(step.since)}.", ""
+
+
+def _waiting_words(
+    plan: Plan, step_id: str, step: StepState, label: str, waits_for: tuple[str, ...]
+) -> tuple[str, str]:
+    if plan.steps[step_id].kind is StepKind.WAIT:
+        return f"{label} waits until {clock(step.due)}.", f"The run goes on at {clock(step.due)}."
+    assert step.approval is not None
+    given = sum(v.outcome == "approved" for v in step.approval.votes)
+    count = f"{given} of {step.approval.required} approvals" if step.approval.required > 1 else "a decision"
+    names = _names(list(waits_for), "or") if waits_for else "nobody who may decide"
+    expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
+    have = f" ({count} given)" if step.approval.required > 1 else ""
+    return f"{label} has waited for a decision of {names} since {clock(step.since)}{have}.", expiry
+
+
+def _by(step: StepState) -> str:
+    if not step.approval or not step.approval.votes:
+        return ""
+    names = list(dict.fromkeys(v.name for v in step.approval.votes if v.outcome == step.outcome))
+    return f" by {_names(names)}" if names else ""
+
+
+def _names(names: list[str], word: str = "and") -> str:
+    shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} others"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}" if shown else ""

@@ -1,0 +1,37 @@
+"""Everything from outside the core that a decision needs, gathered before deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """People and groups of a tenant at one moment.
+
+    Attributes:
+        version: grows with every change; frozen into approvals as the policy version.
+        groups: group name to logins of active members.
+        people: login to display name of active accounts.
+    """
+
+    version: int = 0
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    people: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Outside facts of one decision.
+
+    Attributes:
+        now: aware UTC.
+        jitter: a number in [0, 1), drawn by the caller.
+        directory: people who exist now.
+    """
+
+    now: datetime
+    jitter: float = 0.0
+    directory: Directory = Directory()

@@ -1,0 +1,94 @@
+"""A definition compiled for execution: adjacency, order, conditions and mappings, built once per digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from signoff.core.calendar import find_zone
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Edge, Step, WaitConfig
+from signoff.core.expression import Expression, Template, compile_expression, compile_template
+from signoff.core.graph import topological_order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What the pure core executes.
+
+    Attributes:
+        definition: the frozen content.
+        digest: its content digest.
+        version: its published number (0 for a draft on trial).
+        steps: by id, in topological order.
+        incoming / outgoing: edges by step id.
+        conditions: compiled `when` by edge key.
+        templates: compiled input mapping (activity) or displayed values (approval) by step id.
+        skip_conditions: compiled safety condition of the skip rule by step id.
+        zone: the definition's time zone.
+    """
+
+    definition: Definition
+    digest: str
+    version: int
+    steps: Mapping[str, Step]
+    incoming: Mapping[str, tuple[Edge, ...]]
+    outgoing: Mapping[str, tuple[Edge, ...]]
+    edges: Mapping[str, Edge]
+    conditions: Mapping[str, Expression]
+    templates: Mapping[str, Template]
+    skip_conditions: Mapping[str, Expression]
+    zone: ZoneInfo
+
+    def label(self, step_id: str) -> str:
+        """The label people read, for a step id."""
+        return self.steps[step_id].label
+
+
+def successors_of(definition: Definition) -> dict[str, list[str]]:
+    """The step graph as a successor mapping; edges to unknown steps are left out."""
+    graph: dict[str, list[str]] = {s.id: [] for s in definition.steps}
+    for e in definition.edges:
+        if e.source in graph and e.target in graph and e.target not in graph[e.source]:
+            graph[e.source].append(e.target)
+    return graph
+
+
+def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
+    """Compile a definition that `validate` found no error in.
+
+    Raises:
+        ValueError: the definition is not valid (a cycle, a bad expression); validate it first.
+    """
+    order = topological_order(successors_of(definition))
+    steps = {s.id: s for s in definition.steps}
+    incoming: dict[str, list[Edge]] = {i: [] for i in order}
+    outgoing: dict[str, list[Edge]] = {i: [] for i in order}
+    for e in definition.edges:
+        incoming[e.target].append(e)
+        outgoing[e.source].append(e)
+    return Plan(
+        definition=definition,
+        digest=digest,
+        version=version,
+        steps={i: steps[i] for i in order},
+        incoming={i: tuple(v) for i, v in incoming.items()},
+        outgoing={i: tuple(v) for i, v in outgoing.items()},
+        edges={e.key: e for e in definition.edges},
+        conditions={e.key: compile_expression(e.when) for e in definition.edges if e.when},
+        templates={s.id: compile_template(template_of(s))[0] for s in definition.steps},
+        skip_conditions={s.id: compile_expression(s.skip.condition) for s in definition.steps if s.skip.condition},
+        zone=find_zone(definition.policies.zone) or ZoneInfo("UTC"),
+    )
+
+
+def template_of(step: Step) -> Any:
+    """The mapping of a step that may hold expressions."""
+    match step.config:
+        case ActivityConfig(input=mapping):
+            return mapping
+        case ApprovalConfig(shows=shows):
+            return shows
+        case WaitConfig(until=until):
+            return until

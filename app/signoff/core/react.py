@@ -1,0 +1,182 @@
+"""`react(plan, before, after, events)`: the effects that make the rows match the new state. Pure.
+
+What a state implies (its claimable attempts, timers, open approvals) is computed by `implied_*`; the
+verifier compares the database with the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from signoff.core import events as e
+from signoff.core.definition import ActivityConfig, ApprovalConfig
+from signoff.core.effects import (
+    ApprovalMoved,
+    ApprovalPut,
+    AttemptMoved,
+    AttemptPut,
+    AttemptStatus,
+    Effect,
+    Notice,
+    TimerCleared,
+    TimerSet,
+)
+from signoff.core.plan import Plan
+from signoff.core.states import RunState, RunStatus, StepState, StepStatus
+
+CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
+
+
+def implied_timer(run: RunState, step_id: str) -> TimerSet | None:
+    """The one timer that must be armed for a step, or None."""
+    step = run.steps.get(step_id)
+    if step is None or step.timer is None or step.due is None or run.is_terminal or run.status is RunStatus.PAUSED:
+        return None
+    return TimerSet(step_id, step.timer, step.generation, step.attempt, step.due)
+
+
+def implied_attempt(run: RunState, step_id: str) -> AttemptStatus | None:
+    """The status of the step's newest attempt while it is open, or None."""
+    step = run.steps.get(step_id)
+    if step is None or run.is_terminal:
+        return None
+    if step.status is StepStatus.SCHEDULED:
+        return AttemptStatus.READY if run.status in CLAIMABLE_RUNS else AttemptStatus.HELD
+    return AttemptStatus.LEASED if step.status is StepStatus.RUNNING else None
+
+
+def implies_open_approval(run: RunState, step_id: str) -> bool:
+    """True while people are asked."""
+    step = run.steps.get(step_id)
+    return bool(step and step.approval and step.status is StepStatus.WAITING and not run.is_terminal)
+
+
+def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event]) -> list[Effect]:
+    """Effects of one decision, in the order in which they must be written."""
+    effects: list[Effect] = []
+    whole = before.status is not after.status
+    if whole:
+        touched = list(after.steps)
+    else:
+        touched = list(dict.fromkeys(s for v in events if (s := getattr(v, "step", "")) in after.steps))
+    for step in touched:
+        was, now = implied_timer(before, step), implied_timer(after, step)
+        if was != now:
+            if was:
+                effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
+            if now:
+                effects.append(now)
+    _attempts(plan, before, after, events, touched, effects)
+    _approvals(plan, before, after, events, touched, effects)
+    _notices(plan, after, events, effects)
+    return effects
+
+
+def _attempts(
+    plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
+) -> None:
+    done: set[str] = set()
+    for event in events:
+        match event:
+            case e.ActivityScheduled():
+                config = plan.steps[event.step].config
+                assert isinstance(config, ActivityConfig)
+                status = implied_attempt(after, event.step)
+                out.append(
+                    AttemptPut(
+                        event.step,
+                        event.generation,
+                        event.attempt,
+                        AttemptStatus.HELD if status is AttemptStatus.HELD else AttemptStatus.READY,
+                        event.key,
+                        event.input,
+                        config.pool,
+                        config.priority,
+                        config.connector,
+                    )
+                )
+                done.add(event.step)
+            case e.ActivityStarted():
+                config = plan.steps[event.step].config
+                assert isinstance(config, ActivityConfig)
+                out.append(
+                    AttemptMoved(
+                        event.step,
+                        event.generation,
+                        event.attempt,
+                        AttemptStatus.LEASED,
+                        event.fence,
+                        event.worker,
+                        config.timeouts.heartbeat_s,
+                    )
+                )
+                done.add(event.step)
+            case e.ActivitySucceeded():
+                out.append(_moved(event, AttemptStatus.SUCCEEDED))
+                done.add(event.step)
+            case e.ActivityFailed():
+                out.append(_moved(event, AttemptStatus.FAILED))
+                done.add(event.step)
+            case _:
+                pass
+    for step in touched:
+        was, now = implied_attempt(before, step), implied_attempt(after, step)
+        if step not in done and was != now and was is not None:
+            old: StepState = before.steps[step]
+            out.append(AttemptMoved(step, old.generation, old.attempt, now or AttemptStatus.CANCELLED, old.fence, old.worker))
+
+
+def _moved(event: e.ActivitySucceeded | e.ActivityFailed, status: AttemptStatus) -> AttemptMoved:
+    return AttemptMoved(event.step, event.generation, event.attempt, status, event.fence)
+
+
+def _approvals(
+    plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
+) -> None:
+    opened = {v.step for v in events if isinstance(v, e.ApprovalOpened)}
+    for event in events:
+        if isinstance(event, e.ApprovalOpened):
+            config = plan.steps[event.step].config
+            assert isinstance(config, ApprovalConfig)
+            out.append(
+                ApprovalPut(
+                    event.step,
+                    event.generation,
+                    event.round,
+                    plan.label(event.step),
+                    config.instructions,
+                    event.roster,
+                    event.required,
+                    event.shown,
+                    event.shown_digest,
+                    event.due,
+                )
+            )
+    for step in touched:
+        was = implies_open_approval(before, step) or step in opened
+        if not was:
+            continue
+        state = after.steps[step]
+        old = before.steps.get(step, state)
+        votes = tuple(v.person for v in state.approval.votes) if state.approval else ()
+        before_votes = len(old.approval.votes) if old.approval else 0
+        if not implies_open_approval(after, step):
+            status = state.outcome or "cancelled"
+            generation = state.generation if step in opened else old.generation
+            out.append(ApprovalMoved(step, generation, status, votes))
+        elif len(votes) > before_votes:
+            out.append(ApprovalMoved(step, state.generation, "open", votes))
+
+
+def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:
+    for event in events:
+        match event:
+            case e.ApprovalOpened():
+                roster = list(event.roster)
+                out.append(Notice("approval.opened", event.step, {"label": plan.label(event.step), "roster": roster}))
+            case e.RunStalled():
+                out.append(Notice("run.stalled", "", {"reason": event.reason}))
+            case e.RunEnded():
+                out.append(Notice("run.ended", "", {"outcome": event.outcome, "reason": event.reason}))
+            case _:
+                pass

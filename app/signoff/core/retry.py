@@ -1,0 +1,47 @@
+"""When to try again: exponential backoff with a cap, jitter and a total time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from signoff.core.definition import EffectContract, RetryPolicy
+from signoff.core.states import ErrorInfo
+
+
+def next_attempt_at(
+    policy: RetryPolicy,
+    *,
+    attempt: int,
+    first_scheduled_at: datetime,
+    now: datetime,
+    jitter: float,
+) -> datetime | None:
+    """When attempt `attempt + 1` begins, or None where the policy gives up.
+
+    The pause is `initial_s * multiplier ** (attempt - 1)`, at most `cap_s`, lengthened by up to its
+    `jitter` share.
+
+    Args:
+        attempt: the one that just failed, from 1.
+        first_scheduled_at: when attempt 1 of this generation was scheduled.
+        now: aware UTC.
+        jitter: a number in [0, 1).
+    """
+    if attempt >= policy.max_attempts:
+        return None
+    pause = min(policy.initial_s * policy.multiplier ** min(attempt - 1, 60), policy.cap_s)
+    pause *= 1 + policy.jitter * jitter
+    due = now + timedelta(seconds=pause)
+    if policy.total_s is not None and due > first_scheduled_at + timedelta(seconds=policy.total_s):
+        return None
+    return due
+
+
+def may_retry(policy: RetryPolicy, effect: EffectContract, error: ErrorInfo) -> bool:
+    """Whether automatic retries are allowed after this error.
+
+    `at_most_once` is never retried by itself. `check_first` is not either until its probe can run.
+    """
+    if effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST):
+        return False
+    return error.retryable and error.code not in policy.not_retryable

@@ -1,0 +1,204 @@
+"""States of runs and steps (semantics §4). All immutable; only `evolve` makes new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class StepStatus(StrEnum):
+    """Where a step is. The first line waits or works, the second is final for its generation."""
+
+    PENDING = "pending"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    WAITING = "waiting"
+    RETRYING = "retrying"
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    SKIPPED = "skipped"
+    NOT_TAKEN = "not_taken"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+ACTIVE_STEPS = frozenset({StepStatus.SCHEDULED, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.RETRYING})
+FINAL_STEPS = frozenset(StepStatus) - ACTIVE_STEPS - {StepStatus.PENDING}
+
+
+class RunStatus(StrEnum):
+    """Where a run is. "Waiting" is not a run state; it is an answer of `explain`."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STALLED = "stalled"
+    CANCELLING = "cancelling"
+
+    SUCCEEDED = "succeeded"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TERMINATED = "terminated"
+
+
+TERMINAL_RUNS = frozenset(
+    {RunStatus.SUCCEEDED, RunStatus.REJECTED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.TERMINATED}
+)
+
+
+class EdgeState(StrEnum):
+    """How an edge resolved for the current generation of its source (semantics §3)."""
+
+    LIVE = "live"
+    DEAD = "dead"
+    BLOCKED = "blocked"
+    ERROR = "error"
+
+
+class TimerKind(StrEnum):
+    """What a timer does when it is due."""
+
+    WAIT = "wait"
+    RETRY = "retry"
+    EXPIRY = "expiry"
+    QUEUE = "queue"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who or what sent a command, as the server established it (never from a request body).
+
+    Attributes:
+        kind: `person`, `service`, `worker` or `system`.
+        id: stable id (login of a person).
+        name: display name at that time.
+        channel: `web`, `api`, `cli`, `link`, `worker`, `timer`, `engine`.
+    """
+
+    kind: str
+    id: str
+    name: str = ""
+    channel: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name a reader sees."""
+        return self.name or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Why a step did not succeed: a stable code and a sentence."""
+
+    code: str
+    message: str
+    retryable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One person's decision in one round."""
+
+    person: str
+    name: str
+    outcome: str
+    comment: str
+    at: datetime
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalState:
+    """An open or settled approval: the roster is frozen when it opens."""
+
+    roster: tuple[str, ...]
+    required: int
+    shown_digest: str
+    requester_may_decide: bool
+    votes: tuple[Vote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """One step of one run.
+
+    Attributes:
+        generation: 1, then one more per operator retry.
+        round: 1, then one more per send-back; part of the idempotency key.
+        effect: 1, then one more where an operator declared a new effect.
+        attempt: 1, 2, 3 … inside a generation; counted when it is scheduled.
+        fence: fencing token of the newest claim; grows over all generations.
+        changed: sequence of the event that last changed this step.
+        due: when `timer` fires; None where none is armed.
+        cause: id of the step that blocks this one.
+    """
+
+    status: StepStatus = StepStatus.PENDING
+    generation: int = 1
+    round: int = 1
+    effect: int = 1
+    attempt: int = 0
+    fence: int = 0
+    changed: int = 0
+    since: datetime | None = None
+    timer: TimerKind | None = None
+    due: datetime | None = None
+    first_scheduled_at: datetime | None = None
+    outcome: str = ""
+    error: ErrorInfo | None = None
+    cause: str = ""
+    worker: str = ""
+    approval: ApprovalState | None = None
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """One run, as folded from its events.
+
+    Attributes:
+        sequence: number of the last event, counted from 1; 0 before the first.
+        outputs: step id to output; kept out of snapshots (they would grow quadratically).
+        edges: edge key to resolution; an absent key is not resolved yet.
+        reason: why the run is stalled, paused, cancelling or over, as a sentence.
+        stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
+    """
+
+    run_id: str = ""
+    tenant: str = ""
+    digest: str = ""
+    version: int = 0
+    status: RunStatus = RunStatus.RUNNING
+    sequence: int = 0
+    since: datetime | None = None
+    started_at: datetime | None = None
+    started_by: str = ""
+    business_key: str = ""
+    reason: str = ""
+    stopping: str = ""
+    paused_at: datetime | None = None
+    paused_from: RunStatus | None = None
+    input: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
+    edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    outputs: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def is_terminal(self) -> bool:
+        """True where only evidence may still be appended."""
+        return self.status in TERMINAL_RUNS
+
+
+def idempotency_key(run_id: str, step: str, state: StepState) -> str:
+    """The key handed to the outside service: the same over all attempts and retries of a round."""
+    return f"{run_id}/{step}/{state.round}/{state.effect}"

@@ -1,0 +1,171 @@
+"""The one face of the engine that web, API, CLI, notebooks and tests use.
+
+`Signoff` builds requests and hands them to a `Port`: either the writer in this process (embedded) or the
+engine process behind a socket. Reads go through `queries`, live changes through `feed`.
+
+A refusal by the rules raises `errors.Refused` (with the sentence to show); bad input raises
+`errors.InvalidInput`; a missing permission `errors.Forbidden`; a stale revision `errors.Conflict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from signoff.core.states import Actor
+from signoff.engine.views import FeedEvent
+
+if TYPE_CHECKING:
+    from signoff.engine.queries import Queries
+
+
+class Port(Protocol):
+    """Where requests go. `call` blocks until the engine has committed (or refused) and may be used from any thread."""
+
+    def call(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send one request and return its answer; raises the `SignoffError` the engine answered with."""
+        ...
+
+
+class Feed(Protocol):
+    """Live changes, after commit."""
+
+    def subscribe(self, listener: Callable[[FeedEvent], None]) -> Callable[[], None]:
+        """Call `listener` (from any thread, quickly) for every change; returns the function that stops it."""
+        ...
+
+
+class Signoff:
+    """Everything a person, a program or a page can do."""
+
+    def __init__(self, port: Port, queries: Queries, feed: Feed) -> None:
+        self.port = port
+        self.queries = queries
+        self.feed = feed
+
+    def do(self, name: str, actor: Actor, tenant: str, *, idempotency_key: str = "", **args: Any) -> dict[str, Any]:
+        """Send any request by name; the methods below are its typed forms."""
+        return self.port.call(
+            {
+                "do": name,
+                "tenant": tenant,
+                "actor": {"kind": actor.kind, "id": actor.id, "name": actor.name, "channel": actor.channel},
+                "key": idempotency_key,
+                "args": args,
+            }
+        )
+
+    # Definitions
+
+    def create_draft(
+        self, actor: Actor, tenant: str, document: dict[str, Any], layout: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Store a new draft under `document["name"]`; answers {"name", "revision": 1}. Conflict if the name exists."""
+        return self.do("create_draft", actor, tenant, document=document, layout=layout or {})
+
+    def save_draft(
+        self,
+        actor: Actor,
+        tenant: str,
+        name: str,
+        document: dict[str, Any],
+        layout: dict[str, Any],
+        based_on: int,
+    ) -> dict[str, Any]:
+        """Store revision `based_on + 1`; Conflict names who saved in between. Answers {"revision"}."""
+        return self.do("save_draft", actor, tenant, name=name, document=document, layout=layout, based_on=based_on)
+
+    def publish(self, actor: Actor, tenant: str, name: str, revision: int) -> dict[str, Any]:
+        """Freeze a revision; answers {"version", "digest", "created"}; the same content gives the same version back."""
+        return self.do("publish", actor, tenant, name=name, revision=revision)
+
+    def archive(self, actor: Actor, tenant: str, name: str, reason: str) -> dict[str, Any]:
+        """No new runs of this definition; open runs go on."""
+        return self.do("archive", actor, tenant, name=name, reason=reason)
+
+    # Runs
+
+    def start_run(
+        self,
+        actor: Actor,
+        tenant: str,
+        definition: str,
+        input: dict[str, Any],
+        *,
+        version: int | None = None,
+        business_key: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Start the newest (or a given) version; answers {"run_id", "created"}."""
+        return self.do(
+            "start_run",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            definition=definition,
+            version=version,
+            input=input,
+            business_key=business_key,
+        )
+
+    def decide(
+        self,
+        actor: Actor,
+        tenant: str,
+        run_id: str,
+        step: str,
+        outcome: str,
+        *,
+        generation: int,
+        comment: str = "",
+        shown_digest: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Approve or reject (`outcome` is `approved` or `rejected`); answers {"sequence", "status", "step_status"}."""
+        return self.do(
+            "decide",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            run_id=run_id,
+            step=step,
+            outcome=outcome,
+            generation=generation,
+            comment=comment,
+            shown_digest=shown_digest,
+        )
+
+    def operate(
+        self,
+        name: str,
+        actor: Actor,
+        tenant: str,
+        run_id: str,
+        *,
+        reason: str,
+        seen_sequence: int | None = None,
+        idempotency_key: str = "",
+        **args: Any,
+    ) -> dict[str, Any]:
+        """An operator command: `pause_run`, `resume_run`, `cancel_run`, `terminate_run`, `retry_step`
+        (step=, new_effect=), `skip_step` (step=, output=), `edit_input` (input=)."""  # noqa: D205, D209
+        return self.do(
+            name,
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            run_id=run_id,
+            reason=reason,
+            seen_sequence=seen_sequence,
+            **args,
+        )
+
+    # People
+
+    def sign_in(self, tenant: str, login: str, password: str, *, address: str = "") -> dict[str, Any]:
+        """Check a password; answers {"session": secret, "expires_at", "login"}. NotSignedIn when it is wrong."""
+        return self.do("sign_in", Actor("person", login, channel="web"), tenant, password=password, address=address)
+
+    def sign_out(self, tenant: str, session: str) -> None:
+        """End a session everywhere."""
+        self.do("sign_out", Actor("system", "web"), tenant, session=session)

@@ -1,0 +1,40 @@
+"""The one table that says which role may send which request (requirement: one table, every route).
+
+Relations to a run (being on an approval's roster, having started it) are rules of the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+ROLES: tuple[str, ...] = ("designer", "publisher", "starter", "approver", "operator", "auditor", "administrator")
+
+MAY: dict[str, frozenset[str]] = {
+    "create_draft": frozenset({"designer", "publisher"}),
+    "save_draft": frozenset({"designer", "publisher"}),
+    "publish": frozenset({"publisher"}),
+    "archive": frozenset({"publisher", "administrator"}),
+    "start_run": frozenset({"starter", "operator"}),
+    "decide": frozenset({"approver"}),
+    "pause_run": frozenset({"operator"}),
+    "resume_run": frozenset({"operator"}),
+    "cancel_run": frozenset({"operator"}),
+    "terminate_run": frozenset({"operator"}),
+    "retry_step": frozenset({"operator"}),
+    "skip_step": frozenset({"operator"}),
+    "edit_input": frozenset({"operator"}),
+    "read_runs": frozenset({"starter", "approver", "operator", "auditor", "administrator", "designer", "publisher"}),
+    "read_all_runs": frozenset({"operator", "auditor", "administrator"}),
+    "read_definitions": frozenset(ROLES),
+    "save_person": frozenset({"administrator"}),
+}
+
+
+def permitted(roles: Collection[str]) -> frozenset[str]:
+    """Names of the requests that these roles may send."""
+    return frozenset(name for name, allowed in MAY.items() if allowed & set(roles))
+
+
+def who_may(name: str) -> str:
+    """The roles that may do it, for a sentence."""
+    return " or ".join(sorted(MAY.get(name, frozenset())))

@@ -1,0 +1,179 @@
+"""What queries answer: frozen rows for readers, never ORM objects, never secrets. Times are aware UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from signoff.core.definition import Definition
+from signoff.core.explain import RunExplanation
+from signoff.core.plan import Plan
+from signoff.core.problem import Problem
+from signoff.core.states import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Page[T]:
+    """One page of a list; `next_cursor` is None on the last one."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A signed-in or listed account. `roles` are those of `signoff.engine.permissions`."""
+
+    tenant: str
+    login: str
+    name: str
+    email: str = ""
+    roles: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    active: bool = True
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """One line of the definitions list."""
+
+    name: str
+    title: str
+    draft_revision: int | None
+    draft_by: str
+    draft_at: datetime | None
+    latest_version: int | None
+    latest_digest: str
+    published_at: datetime | None
+    open_runs: int = 0
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DraftView:
+    """A draft as stored. `document` may be invalid; `layout` maps step id to {"x", "y"}."""
+
+    name: str
+    revision: int
+    document: dict[str, Any]
+    layout: dict[str, Any]
+    saved_by: str
+    saved_at: datetime
+    definition: Definition | None
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """A published, frozen version."""
+
+    name: str
+    version: int
+    digest: str
+    document: dict[str, Any]
+    layout: dict[str, Any]
+    definition: Definition
+    published_by: str
+    published_at: datetime
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One line of the runs list."""
+
+    run_id: str
+    definition: str
+    title: str
+    version: int
+    status: str
+    business_key: str
+    started_by: str
+    started_at: datetime
+    changed_at: datetime
+    reason: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Everything a run page shows."""
+
+    row: RunRow
+    digest: str
+    state: RunState
+    plan: Plan
+    layout: dict[str, Any]
+    explanation: RunExplanation
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """One fact of a history. `sentence` is for people, `data` for machines."""
+
+    sequence: int
+    at: datetime
+    type: str
+    step: str
+    actor: str
+    sentence: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    """One attempt of an activity."""
+
+    step: str
+    generation: int
+    attempt: int
+    status: str
+    fence: int
+    worker: str
+    key: str
+    lease_until: datetime | None
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """An open approval that a person may decide; `may_decide` is False for one's own request."""
+
+    run_id: str
+    definition: str
+    title: str
+    step: str
+    label: str
+    generation: int
+    round: int
+    instructions: str
+    shown: dict[str, Any]
+    shown_digest: str
+    required: int
+    given: int
+    started_by: str
+    opened_at: datetime
+    due: datetime | None
+    status: str
+    may_decide: bool
+    why_not: str = ""
+    version: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """What live pages are told after a commit: which run changed and how.
+
+    `steps` maps the changed steps to their status; `run_status` is the run's status after the commit.
+    """
+
+    tenant: str
+    run_id: str
+    sequence: int
+    run_status: str
+    steps: dict[str, str]
+    at: datetime
