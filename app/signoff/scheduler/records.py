@@ -94,7 +94,7 @@ class DependencyInput:
         task: the dependency.
         generation: its current generation.
         required: False for an optional edge.
-        state: how it stands.
+        state: how it stands; None if nobody submitted it yet.
         result: what it was completed with.
         error: what it failed with.
     """
@@ -102,7 +102,7 @@ class DependencyInput:
     task: Any
     generation: int
     required: bool
-    state: TaskState
+    state: TaskState | None
     result: Any = None
     error: Any = None
 
@@ -124,7 +124,10 @@ class InputSummary:
         return tuple(
             item.task
             for item in self.dependencies
-            if not item.required and item.state.is_terminal and item.state is not TaskState.SUCCEEDED
+            if not item.required
+            and item.state is not None
+            and item.state.is_terminal
+            and item.state is not TaskState.SUCCEEDED
         )
 
 

@@ -1,0 +1,77 @@
+"""Cycles among the unfinished tasks: one counting pass when there are none, concrete paths when there are some."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from signoff.core.graph import all_cycle_paths
+from signoff.scheduler.states import PENDING, READY, RUNNING
+from signoff.scheduler.table import TaskTable
+
+
+def cycle_paths(table: TaskTable) -> list[list[Any]]:
+    """Find one cycle per group of tasks that wait for each other, as paths of ids in the direction of the edges.
+
+    Dependencies that nobody submitted yet count as satisfiable. O(V+E) over unfinished tasks.
+    """
+    stuck = _never_ready(table)
+    if not stuck:
+        return []
+    members = set(stuck)
+    successors = {slot: [t for t in table.targets(slot) if t in members] for slot in stuck}
+    return [[table.ids[slot] for slot in path] for path in all_cycle_paths(successors)]
+
+
+def batch_cycle_paths(table: TaskTable, batch: Mapping[Any, Sequence[Hashable]]) -> list[list[Any]]:
+    """Find the cycles there would be if these ids (with all their dependencies) were submitted now.
+
+    ``batch`` maps each id to its dependencies; an id the table has already is treated as replaced. Without
+    replaced ids and without tasks waiting for an id of the batch only the batch itself is searched.
+    """
+    successors: dict[Any, list[Any]] = {task: [] for task in batch}
+    touches_old = any(task in table.index for task in batch) or bool(table.awaited or table.optional_awaited)
+    if touches_old:
+        for slot in table.current_slots():
+            if table.state[slot] <= RUNNING:
+                successors.setdefault(table.ids[slot], []).extend(
+                    table.ids[t] for t in table.targets(slot) if table.ids[t] not in batch
+                )
+        for awaited in (table.awaited, table.optional_awaited):
+            for task, slots in awaited.items():
+                ids = (table.ids[slot] for slot in slots)
+                successors.setdefault(task, []).extend(i for i in ids if i not in batch)
+    for task, dependencies in batch.items():
+        for dependency in dependencies:
+            if dependency in successors:
+                successors[dependency].append(task)
+    return all_cycle_paths(successors)
+
+
+def _never_ready(table: TaskTable) -> list[int]:
+    """Pending tasks that no sequence of successes would ever make ready (Kahn's count on a copy)."""
+    size, state, after, optional_after = table.size, table.state, table.after, table.optional_after
+    left = table.missing[:size]
+    for awaited in (table.awaited, table.optional_awaited):
+        for slots in awaited.values():
+            for target in slots:
+                left[target] -= 1
+    stack = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
+    expected = sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING))
+    reached = len(stack)
+    while stack:
+        slot = stack.pop()
+        targets = after[slot]
+        if targets is not None:
+            for target in targets:
+                count = left[target] - 1
+                left[target] = count
+                if not count and state[target] == PENDING:
+                    stack.append(target)
+                    reached += 1
+        for target in optional_after.get(slot, ()) if optional_after else ():
+            left[target] -= 1
+            if not left[target] and state[target] == PENDING:
+                stack.append(target)
+                reached += 1
+    if reached == expected:
+        return []
+    return [slot for slot in range(size) if left[slot] > 0 and state[slot] == PENDING]
