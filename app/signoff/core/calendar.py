@@ -34,7 +34,7 @@ class Duration:
 
 
 def parse_duration(text: str) -> Duration:
-    """Read `PT2H30M`, `P3D`, `P1M2W` …
+    """Read a duration such as `PT2H30M`, `P3D` or `P1M2W`.
 
     Raises:
         ValueError: with a sentence, where the text is no ISO 8601 duration or longer than ten years.

@@ -26,6 +26,7 @@ from signoff.core.definition import (
     StepConfig,
     WaitConfig,
 )
+from signoff.core.payload import is_text, plain_json
 from signoff.core.problem import Problem
 
 FORMAT = "signoff/1"
@@ -109,7 +110,7 @@ class _Reader:
         if origin is tuple:
             return self._tuple(typing.get_args(want)[0], value, path)
         if origin is dict:
-            return value if isinstance(value, dict) else self._wrong(path, "an object")
+            return self._object(value, path)
         if isinstance(want, type) and issubclass(want, StrEnum):
             if isinstance(value, str) and value in {e.value for e in want}:
                 return want(value)
@@ -125,7 +126,16 @@ class _Reader:
         if want is float:
             ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
             return float(typing.cast(float, value)) if ok else self._wrong(path, "a number")
-        return value if isinstance(value, str) else self._wrong(path, "a text")
+        return value if isinstance(value, str) and is_text(value) else self._wrong(path, "a text")
+
+    def _object(self, value: object, path: str) -> Any:
+        if not isinstance(value, dict):
+            return self._wrong(path, "an object")
+        try:
+            return plain_json(value)
+        except ValueError as error:
+            self.complain("bad_value", path, f"'{path}' cannot be stored. {error}", "Correct the value.")
+            return MISSING
 
     def _tuple(self, inner: Any, value: object, path: str) -> Any:
         if not isinstance(value, list):
@@ -141,13 +151,13 @@ class _Reader:
         if not isinstance(value, dict):
             self.complain("wrong_type", path, f"'{path}' must be an object.", "Write it as { … }.")
             return None
-        self.step = str(value.get("id", ""))
+        self.step = str(value.get("id", ""))[:63]
         kind = value.get("kind")
-        if kind not in _CONFIGS:
+        if not isinstance(kind, str) or kind not in _CONFIGS:
             self.complain(
                 "unknown_kind",
                 f"{path}.kind",
-                f"Step '{self.step}' has the kind '{kind}', which this version cannot run.",
+                f"Step '{self.step}' has the kind '{str(kind)[:40]}', which this version cannot run.",
                 f"Use one of: {', '.join(_CONFIGS)}.",
             )
             return None
@@ -257,7 +267,7 @@ def _plain(value: Any, rename: dict[str, str] | None = None) -> Any:
         back = {v: k for k, v in (rename or {}).items()}
         return {
             back.get(m.name, m.name): _plain(getattr(value, m.name))
-            for m in _members(type(value))
+            for m in _members(typing.cast(type, type(value)))
             if m.required or getattr(value, m.name) != m.default
         }
     if isinstance(value, StrEnum):

@@ -15,7 +15,16 @@ from signoff.core.plan import Plan
 from signoff.core.quorum import usable_roster
 from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
 
-ALL_ACTIONS: tuple[str, ...] = ("decide", "retry_step", "skip_step", "pause_run", "resume_run", "cancel_run", "terminate_run", "edit_input")
+ALL_ACTIONS: tuple[str, ...] = (
+    "decide",
+    "retry_step",
+    "skip_step",
+    "pause_run",
+    "resume_run",
+    "cancel_run",
+    "terminate_run",
+    "edit_input",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,8 @@ def explain(plan: Plan, state: RunState, *, may: Collection[str] = ALL_ACTIONS, 
     """Explain a run.
 
     Args:
+        plan: of the run's version.
+        state: the run as it is.
         may: names of commands that the reader's roles permit.
         reader: login of the reader; decides whether "decide" is offered.
     """
@@ -100,14 +111,18 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
         case RunStatus.CANCELLED | RunStatus.TERMINATED:
             return f"The run was {state.status} on {clock(state.since)}: {state.reason}"
         case RunStatus.PAUSED:
-            return f"The run has been paused since {clock(state.since)}: {state.reason} Nothing starts and no clock runs."
+            return (
+                f"The run has been paused since {clock(state.since)}: {state.reason} Nothing starts and no clock runs."
+            )
         case RunStatus.STALLED:
             return f"The run needs a person. {state.reason}"
         case RunStatus.CANCELLING:
             running = ", ".join(f"'{s.label}'" for s in steps if s.status == StepStatus.RUNNING)
             return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
         case RunStatus.RUNNING:
-            active = [s for s in steps if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired")]
+            active = [
+                s for s in steps if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired")
+            ]
             return " ".join(s.sentence for s in active) or "The run is going on."
 
 
@@ -179,7 +194,8 @@ def _step_words(
             return f"{label} has waited for a free worker since {clock(step.since)}.", "A worker takes it."
         case StepStatus.RUNNING:
             return (
-                f"{label} is being done by worker '{step.worker}' since {clock(step.since)} (attempt {step.attempt} of {attempts}).",
+                f"{label} is being done by worker '{step.worker}' since {clock(step.since)} "
+                f"(attempt {step.attempt} of {attempts}).",
                 f"It must answer by {clock(step.due)}." if step.due else "",
             )
         case StepStatus.RETRYING:
@@ -207,7 +223,10 @@ def _step_words(
             return f"{label} was not taken: no way into it was chosen.", ""
         case StepStatus.BLOCKED:
             cause = plan.label(step.cause) if step.cause in plan.steps else "an earlier step"
-            return f"{label} cannot begin, because '{cause}' did not end well.", f"It opens again when '{cause}' is mended."
+            return (
+                f"{label} cannot begin, because '{cause}' did not end well.",
+                f"It opens again when '{cause}' is mended.",
+            )
         case StepStatus.CANCELLED:
             return f"{label} was cancelled on {clock(step.since)}.", ""
 

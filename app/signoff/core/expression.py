@@ -13,6 +13,8 @@ from typing import Any
 
 import cel
 
+from signoff.core.payload import plain_json
+
 MAX_EXPRESSION_CHARS = 2_000
 MAX_MACRO_ITEMS = 1_000
 ROOTS = frozenset({"input", "steps", "run"})
@@ -35,6 +37,10 @@ class ExpressionError(ValueError):
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message)
         self.position = position
+
+
+class ExpressionTypeError(ExpressionError):
+    """A value has the wrong type for what the expression does with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +71,26 @@ class Expression:
         if self.has_macro:
             _refuse_long_lists(scope, self.source)
         try:
-            return self.program.execute(dict(scope))
+            value = self.program.execute(dict(scope))
         except KeyError as error:
             missing = str(error).strip("'\"")
             raise ExpressionError(f"In '{self.source}' the value '{missing}' is missing.") from None
         except TypeError:
-            raise ExpressionError(f"In '{self.source}' a value has the wrong type for what is done with it.") from None
-        except (RuntimeError, ValueError, ArithmeticError, OverflowError) as error:
-            raise ExpressionError(f"'{self.source}' could not be evaluated: {str(error).splitlines()[0]}") from None
+            message = f"In '{self.source}' a value has the wrong type for what is done with it."
+            raise ExpressionTypeError(message) from None
+        except (RuntimeError, ValueError, ArithmeticError, LookupError) as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise ExpressionError(f"'{self.source}' could not be evaluated: {why}.") from None
+        try:
+            return plain_json(value)
+        except ValueError as error:
+            raise ExpressionError(f"'{self.source}' gives something that cannot be stored. {error}") from None
 
     def decide(self, scope: Mapping[str, Any]) -> bool:
         """The value of a condition; anything but true or false is an error, never a silent false."""
         value = self.evaluate(scope)
         if not isinstance(value, bool):
-            raise ExpressionError(f"'{self.source}' gives {_kind(value)}, where true or false is needed.")
+            raise ExpressionTypeError(f"'{self.source}' gives {_kind(value)}, where true or false is needed.")
         return value
 
 
@@ -96,6 +108,8 @@ def compile_expression(source: str) -> Expression:
         program = cel.compile(source)
     except ValueError as error:
         raise _syntax_error(source, str(error)) from None
+    except (RuntimeError, RecursionError) as error:
+        raise ExpressionError(f"The expression cannot be read: {str(error)[:200]}.") from None
     bare = _STRING.sub(lambda m: '"' + " " * (len(m.group()) - 2) + '"', source)
     has_macro = _check_macros(bare)
     bound = _bound_names(bare)

@@ -48,7 +48,11 @@ def resolve_edges(
     """Resolve every outgoing edge of a step that ended with `outcome`.
 
     Args:
+        plan: of the run's version.
         state: before the ending event; the step's own outcome and output are laid over it.
+        step: id of the step that ends.
+        outcome: how it ends.
+        output: what it gives.
     """
     edges = plan.outgoing[step]
     if not edges:

@@ -46,7 +46,9 @@ def check_values(
         return {}, (ValueProblem("", f"Expected an object with named values for {what}.", "Send a JSON object."),)
     known = {f.name for f in fields}
     problems = [
-        ValueProblem(str(name), f"{what[0].upper()}{what[1:]} has no field '{name}'.", "Leave it out or correct its name.")
+        ValueProblem(
+            str(name), f"{what[0].upper()}{what[1:]} has no field '{name}'.", "Leave it out or correct its name."
+        )
         for name in values
         if name not in known
     ]

@@ -123,7 +123,9 @@ def _attempts(
         was, now = implied_attempt(before, step), implied_attempt(after, step)
         if step not in done and was != now and was is not None:
             old: StepState = before.steps[step]
-            out.append(AttemptMoved(step, old.generation, old.attempt, now or AttemptStatus.CANCELLED, old.fence, old.worker))
+            out.append(
+                AttemptMoved(step, old.generation, old.attempt, now or AttemptStatus.CANCELLED, old.fence, old.worker)
+            )
 
 
 def _moved(event: e.ActivitySucceeded | e.ActivityFailed, status: AttemptStatus) -> AttemptMoved:

@@ -22,6 +22,7 @@ def next_attempt_at(
     `jitter` share.
 
     Args:
+        policy: of the step.
         attempt: the one that just failed, from 1.
         first_scheduled_at: when attempt 1 of this generation was scheduled.
         now: aware UTC.

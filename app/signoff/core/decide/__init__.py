@@ -34,7 +34,9 @@ _HANDLERS: dict[type[c.Command], Handler] = {
 }
 
 
-def decide(plan: Plan, state: RunState, command: c.Command, facts: Facts) -> tuple[RunState, tuple[Event, ...]] | Rejection:
+def decide(
+    plan: Plan, state: RunState, command: c.Command, facts: Facts
+) -> tuple[RunState, tuple[Event, ...]] | Rejection:
     """Decide one command.
 
     Args:

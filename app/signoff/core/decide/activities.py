@@ -30,7 +30,10 @@ def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
     )
     if step is None or not fits:
         return Rejection(
-            "not_claimable", f"Step '{command.step}' is not waiting for a worker.", "Claim another task.", evidence=False
+            "not_claimable",
+            f"Step '{command.step}' is not waiting for a worker.",
+            "Claim another task.",
+            evidence=False,
         )
     config = build.plan.steps[command.step].config
     assert isinstance(config, ActivityConfig)
@@ -56,11 +59,15 @@ def _stale(build: Build, command: c.CompleteActivity | c.FailActivity | c.Expire
     label = build.plan.label(command.step)
     if state.is_terminal:
         return Rejection(
-            "run_over", f"A result for '{label}' came after the run had ended as {state.status}.", "Nothing to do; it is kept as evidence."
+            "run_over",
+            f"A result for '{label}' came after the run had ended as {state.status}.",
+            "Nothing to do; it is kept as evidence.",
         )
     if getattr(command, "digest", "") not in ("", state.digest):
         return Rejection(
-            "wrong_digest", f"The result for '{label}' was made by another version of the definition.", "Update the worker."
+            "wrong_digest",
+            f"The result for '{label}' was made by another version of the definition.",
+            "Update the worker.",
         )
     given = (command.generation, command.attempt, command.fence)
     if given != (step.generation, step.attempt, step.fence):
@@ -160,7 +167,9 @@ def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo)
             jitter=build.facts.jitter,
         )
     if due is not None:
-        build.emit(e.RetryArmed(at=build.now, step=step_id, generation=step.generation, attempt=step.attempt + 1, due=due))
+        build.emit(
+            e.RetryArmed(at=build.now, step=step_id, generation=step.generation, attempt=step.attempt + 1, due=due)
+        )
         settle_run(build)
     else:
         fail_step(build, step_id, error)

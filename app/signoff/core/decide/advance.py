@@ -25,6 +25,7 @@ from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.states import (
     ACTIVE_STEPS,
+    Actor,
     ErrorInfo,
     RunStatus,
     StepStatus,
@@ -36,6 +37,7 @@ def advance(build: Build, candidates: Iterable[str]) -> None:
     """Let everything happen that follows from the events so far.
 
     Args:
+        build: of this decision.
         candidates: steps whose incoming edges may have changed, or the step that just ended.
     """
     if build.state.is_terminal:
@@ -175,7 +177,9 @@ def _cancel_rest(build: Build, step_id: str) -> None:
         ):
             continue
         edges = edges_of_untaken(build.plan, other)
-        build.emit(e.StepCancelled(at=build.now, step=other, reason=f"'{build.plan.label(step_id)}' went on.", edges=edges))
+        build.emit(
+            e.StepCancelled(at=build.now, step=other, reason=f"'{build.plan.label(step_id)}' went on.", edges=edges)
+        )
 
 
 def settle_run(build: Build) -> None:
@@ -215,7 +219,7 @@ def stall_reason(build: Build, failed: list[str]) -> str:
     return " ".join(sentences)
 
 
-def stop(build: Build, outcome: str, reason: str, actor: e.Actor | None = None) -> None:
+def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) -> None:
     """Begin to end the run: cancel what has not started, await what runs."""
     build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor))
     for i, s in build.state.steps.items():

@@ -59,7 +59,9 @@ def _authority(build: Build, command: Decide) -> str:
     config = build.plan.steps[command.step].config
     assert isinstance(config, ApprovalConfig)
     groups = [g for g in config.groups if command.actor.id in build.facts.directory.groups.get(g, ())]
-    return ", ".join([*(f"group {g}" for g in groups), *(["named person"] if command.actor.id in config.people else [])])
+    return ", ".join(
+        [*(f"group {g}" for g in groups), *(["named person"] if command.actor.id in config.people else [])]
+    )
 
 
 def _already_handled(build: Build, command: Decide, step: StepState) -> Rejection | None:
@@ -120,7 +122,10 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
     assert isinstance(config, ApprovalConfig)
     if command.outcome not in OUTCOMES:
         return Rejection(
-            "unknown_outcome", f"'{command.outcome[:40]}' is no decision for '{label}'.", "Approve or reject.", evidence=False
+            "unknown_outcome",
+            f"'{command.outcome[:40]}' is no decision for '{label}'.",
+            "Approve or reject.",
+            evidence=False,
         )
     if len(command.comment) > MAX_COMMENT_CHARS:
         return Rejection("comment_too_long", f"The comment on '{label}' is too long.", "Shorten it.", evidence=False)
@@ -136,7 +141,9 @@ def _changed_meanwhile(build: Build, command: Decide, step: StepState) -> Reject
     other = command.shown_digest and command.shown_digest != _approval(step).shown_digest
     if stale or other:
         label = build.plan.label(command.step)
-        return Rejection("changed_meanwhile", f"'{label}' changed while you were reading it.", "Read it again, then decide.")
+        return Rejection(
+            "changed_meanwhile", f"'{label}' changed while you were reading it.", "Read it again, then decide."
+        )
     return None
 
 

@@ -36,7 +36,9 @@ def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection 
 def _seen(build: Build, command: c.OperatorCommand, changed: int, wanted: str) -> Rejection | None:
     if command.seen_sequence is not None and changed > command.seen_sequence:
         return Rejection(
-            "changed_meanwhile", f"Expected to {wanted}, but it changed while you were looking.", "Look again, then repeat it."
+            "changed_meanwhile",
+            f"Expected to {wanted}, but it changed while you were looking.",
+            "Look again, then repeat it.",
         )
     return None
 
@@ -58,7 +60,9 @@ def resume(build: Build, command: c.ResumeRun) -> Rejection | None:
     if refused := _common(build, command, "resume the run"):
         return refused
     if build.state.status is not RunStatus.PAUSED:
-        return Rejection("not_paused", f"Expected a paused run to resume, but it is {build.state.status}.", "Nothing to do.")
+        return Rejection(
+            "not_paused", f"Expected a paused run to resume, but it is {build.state.status}.", "Nothing to do."
+        )
     build.emit(e.RunResumed(at=build.now, actor=command.actor, reason=command.reason))
     settle_run(build)
     return None
@@ -184,10 +188,14 @@ def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
         )
     if step.status not in SKIPPABLE or state.stopping:
         reason = "the run is being stopped" if state.stopping else f"it is {step.status}"
-        return Rejection("cannot_skip_now", f"Expected to {wanted}, but {reason}.", "Skip it when it waits or has failed.")
+        return Rejection(
+            "cannot_skip_now", f"Expected to {wanted}, but {reason}.", "Skip it when it waits or has failed."
+        )
     if step.outcome and is_handled(plan, command.step, step.outcome):
         return Rejection(
-            "already_dealt_with", f"Expected to {wanted}, but the process already went on from its end.", "Nothing to do."
+            "already_dealt_with",
+            f"Expected to {wanted}, but the process already went on from its end.",
+            "Nothing to do.",
         )
     condition = plan.skip_conditions.get(command.step)
     if condition is not None:

@@ -43,7 +43,9 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
         case TimerKind.EXPIRY:
             edges = resolve_edges(build.plan, state, command.step, "expired")
             build.emit(
-                e.ApprovalExpired(at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges)
+                e.ApprovalExpired(
+                    at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges
+                )
             )
             after(build, command.step)
         case TimerKind.RETRY:

@@ -42,6 +42,4 @@ def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
 
 def expired(plan: Plan, state: RunState, event: e.ApprovalExpired) -> RunState:
     """Time ran out."""
-    return with_step(
-        state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges
-    )
+    return with_step(state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges)

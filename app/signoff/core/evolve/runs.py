@@ -49,9 +49,7 @@ def resumed(plan: Plan, state: RunState, event: e.RunResumed) -> RunState:
         for i, s in state.steps.items()
     }
     back = state.paused_from or RunStatus.RUNNING
-    return replace(
-        state, status=back, since=event.at, reason="", paused_at=None, paused_from=None, steps=steps
-    )
+    return replace(state, status=back, since=event.at, reason="", paused_at=None, paused_from=None, steps=steps)
 
 
 def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:

@@ -80,9 +80,7 @@ def attempt_failed(plan: Plan, state: RunState, event: e.ActivityFailed) -> RunS
 
 def retry_armed(plan: Plan, state: RunState, event: e.RetryArmed) -> RunState:
     """The next attempt has a time."""
-    return with_step(
-        state, event.step, event.at, status=StepStatus.RETRYING, timer=TimerKind.RETRY, due=event.due
-    )
+    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, timer=TimerKind.RETRY, due=event.due)
 
 
 def failed(plan: Plan, state: RunState, event: e.StepFailed) -> RunState:
@@ -106,16 +104,12 @@ def wait_armed(plan: Plan, state: RunState, event: e.WaitArmed) -> RunState:
 
 def elapsed(plan: Plan, state: RunState, event: e.WaitElapsed) -> RunState:
     """The wait is over."""
-    return with_step(
-        state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="elapsed", edges=event.edges
-    )
+    return with_step(state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="elapsed", edges=event.edges)
 
 
 def blocked(plan: Plan, state: RunState, event: e.StepBlocked) -> RunState:
     """The step cannot be reached until its cause is mended."""
-    return with_step(
-        state, event.step, event.at, status=StepStatus.BLOCKED, cause=event.cause, edges=event.edges
-    )
+    return with_step(state, event.step, event.at, status=StepStatus.BLOCKED, cause=event.cause, edges=event.edges)
 
 
 def not_taken(plan: Plan, state: RunState, event: e.StepNotTaken) -> RunState:
@@ -133,7 +127,14 @@ def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
     state = reopen_after(plan, state, event.step, event.at)
     state = _with_output(state, event.step, event.output)
     state = with_step(
-        state, event.step, event.at, status=StepStatus.SKIPPED, outcome="skipped", edges=event.edges, error=None, worker=""
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.SKIPPED,
+        outcome="skipped",
+        edges=event.edges,
+        error=None,
+        worker="",
     )
     return _run_goes_on(state, event.at)
 

@@ -1,0 +1,1 @@
+"""The checks that `validate` runs, one file per part of a definition."""

@@ -1,0 +1,146 @@
+"""Conditions, mappings and safety conditions: readable, about known names, of the right type as far as known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from signoff.core.checks.surroundings import Surroundings
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, Step
+from signoff.core.expression import (
+    Expression,
+    ExpressionError,
+    ExpressionTypeError,
+    compile_expression,
+    template_expressions,
+)
+from signoff.core.graph import reachable_from
+from signoff.core.plan import successors_of, template_of
+from signoff.core.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an expression stands, what it may read, and whether it must give true or false."""
+
+    where: str
+    usable: frozenset[str]
+    step: str = ""
+    edge: str = ""
+    condition: bool = False
+
+    def problem(self, code: str, message: str, remedy: str, position: int = -1) -> Problem:
+        text = f"In {self.where}: {message}"
+        return Problem(code, text, remedy, self.step, self.edge, position=position)
+
+
+def check_expressions(d: Definition, _: Surroundings) -> Iterator[Problem]:
+    """Every expression of the definition."""
+    for source, place in _places(d):
+        try:
+            expression = compile_expression(source)
+        except ExpressionError as error:
+            yield place.problem("bad_expression", str(error), "Correct the expression.", error.position)
+            continue
+        unknown = [*_unknown_inputs(d, expression, place), *_unknown_steps(d, expression, place)]
+        yield from unknown or _wrong_type(d, expression, place)
+
+
+def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
+    graph = successors_of(d)
+    after = {i: reachable_from(graph, [i]) - {i} for i in graph}
+    before = {i: frozenset(j for j in graph if i in after[j]) for i in graph}
+    label = {s.id: s.label for s in d.steps}
+    for s in d.steps:
+        for path, source in template_expressions(template_of(s)):
+            where = f"{_template_name(s)} {path}".strip() + f" of '{s.label}'"
+            yield source, _Place(where, before[s.id], step=s.id)
+        if s.skip.condition:
+            where = f"the skip condition of '{s.label}'"
+            yield s.skip.condition, _Place(where, frozenset(graph) - {s.id}, step=s.id, condition=True)
+    for e in d.edges:
+        if e.when and e.source in label:
+            where = f"the condition from '{label[e.source]}' to '{label.get(e.target, e.target)}'"
+            yield e.when, _Place(where, before[e.source] | {e.source}, edge=e.key, condition=True)
+
+
+def _template_name(s: Step) -> str:
+    match s.config:
+        case ActivityConfig():
+            return "input"
+        case ApprovalConfig():
+            return "shows"
+        case _:
+            return "until"
+
+
+def _unknown_inputs(d: Definition, expression: Expression, place: _Place) -> Iterator[Problem]:
+    fields = {f.name for f in d.input}
+    for name in sorted(expression.inputs - {"*"} - fields):
+        known = ", ".join(sorted(fields)) or "no fields"
+        yield place.problem("unknown_input", f"the input form has no field '{name}'.", f"It has: {known}.")
+
+
+def _unknown_steps(d: Definition, expression: Expression, place: _Place) -> Iterator[Problem]:
+    for name, rest in sorted(expression.steps):
+        other = d.find_step(name)
+        if other is None:
+            yield place.problem("unknown_name", f"there is no step '{name}'.", "Correct the name.")
+        elif name not in place.usable:
+            message = f"step '{other.label}' does not come before it, so it has no output yet."
+            yield place.problem("not_yet_known", message, "Use a step that comes before.")
+        else:
+            parts = rest.split(".") if rest else []
+            if parts and parts[0] not in ("output", "outcome"):
+                remedy = f"Use steps.{name}.output or steps.{name}.outcome."
+                yield place.problem("unknown_name", f"'steps.{name}' has no '{parts[0]}'.", remedy)
+            declared = {f.name for f in _declared(other)}
+            if len(parts) > 1 and parts[0] == "output" and declared and parts[1] not in declared:
+                remedy = f"It gives: {', '.join(sorted(declared))}."
+                yield place.problem("unknown_output", f"'{other.label}' gives no '{parts[1]}'.", remedy)
+
+
+def _declared(step: Step) -> tuple[Field, ...]:
+    return step.config.output if isinstance(step.config, ActivityConfig) else ()
+
+
+_SAMPLES: dict[FieldType, Any] = {
+    FieldType.TEXT: "text",
+    FieldType.LONG_TEXT: "text",
+    FieldType.NUMBER: 1.5,
+    FieldType.INTEGER: 1,
+    FieldType.BOOLEAN: True,
+    FieldType.DATE: "2027-01-01",
+}
+
+
+def _sample(f: Field) -> Any:
+    return f.options[0] if f.type is FieldType.CHOICE and f.options else _SAMPLES[f.type]
+
+
+def _wrong_type(d: Definition, expression: Expression, place: _Place) -> Iterator[Problem]:
+    """Evaluate once with a sample of each type; only what must always be wrong is reported.
+
+    Nothing is said where the expression reads a step, an optional field, or one of open structure, and
+    nothing about faults that depend on the value (division by zero, an index, a text that is no number).
+    """
+    read = {f.name: f for f in d.input if f.name in expression.inputs}
+    known = all(f.required and (f.type in _SAMPLES or f.options) for f in read.values())
+    if expression.steps or "*" in expression.inputs or not known:
+        return
+    scope = {
+        "input": {name: _sample(f) for name, f in read.items()},
+        "steps": {},
+        "run": {"id": "run", "started_by": "someone", "business_key": "key"},
+    }
+    try:
+        if place.condition:
+            expression.decide(scope)
+        else:
+            expression.evaluate(scope)
+    except ExpressionTypeError as error:
+        remedy = "Compare and compute like with like; convert with int(), double() or string()."
+        yield place.problem("type_mismatch", str(error), remedy)
+    except ExpressionError:
+        return

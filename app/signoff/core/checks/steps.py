@@ -1,0 +1,167 @@
+"""What each kind of step needs: somebody to ask, something to call, times that make sense, no secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from signoff.core.calendar import find_zone, parse_duration, parse_local
+from signoff.core.checks.surroundings import Surroundings
+from signoff.core.definition import (
+    OUTCOMES,
+    ActivityConfig,
+    ApprovalConfig,
+    Definition,
+    RetryPolicy,
+    Step,
+    Timeouts,
+    WaitConfig,
+)
+from signoff.core.problem import Problem
+
+MAX_ATTEMPTS = 100
+MAX_SECONDS = 366 * 86_400.0
+"""No single timeout or retry pause is longer than a year."""
+MAX_MULTIPLIER = 100.0
+
+_SECRET = re.compile(
+    r"(?i)\b(?:(?:bearer|basic)\s+[a-z0-9._=+/-]{16,}|sk_live_\w{8,}|AKIA[0-9A-Z]{16}|ghp_\w{20,})"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY"
+)
+_SECRET_KEYS = frozenset({"password", "secret", "token", "api_key", "apikey", "authorization"})
+
+
+def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
+    """Each step by its kind, and its skip rule."""
+    for s in d.steps:
+        match s.config:
+            case ActivityConfig() as config:
+                yield from _activity(s, config, around)
+            case ApprovalConfig() as config:
+                yield from _people(s, config, around)
+                yield from _quorum(s, config)
+            case WaitConfig() as config:
+                yield from _wait(d, s, config)
+        if not s.is_skippable and (s.skip.needs_output or s.skip.condition):
+            message = f"'{s.label}' has a skip rule, but it may not be skipped."
+            yield Problem("unused_skip_rule", message, "Allow skipping or clear the rule.", s.id)
+
+
+def _activity(s: Step, c: ActivityConfig, around: Surroundings) -> Iterator[Problem]:
+    if not c.connector:
+        yield Problem("no_connector", f"Activity '{s.label}' calls nothing.", "Choose a connector.", s.id)
+    elif around.connectors is not None and c.connector not in around.connectors:
+        known = ", ".join(sorted(around.connectors)) or "none"
+        message = f"Activity '{s.label}' calls '{c.connector[:80]}', which is not installed."
+        yield Problem("missing_connector", message, f"Installed: {known}.", s.id)
+    yield from _retry(s, c.retry)
+    yield from _timeouts(s, c.timeouts)
+    if c.retry.total_s is not None and c.retry.total_s < c.timeouts.run_s:
+        yield Problem(
+            "timeout_too_short",
+            f"The total time of '{s.label}' ({c.retry.total_s:g} s) is shorter than one attempt "
+            f"({c.timeouts.run_s:g} s).",
+            "Lengthen the total time or shorten the attempt.",
+            s.id,
+        )
+    for path, text in _texts(c.input):
+        key = path.rsplit(".", 1)[-1].lower().replace("-", "_")
+        named = key in _SECRET_KEYS and not text.startswith(("=", "secret:"))
+        if named or _SECRET.search(text):
+            yield Problem(
+                "plain_secret",
+                f"'{path}' of '{s.label}' looks like a secret written in plain text.",
+                "Store it outside and refer to it as secret:NAME.",
+                s.id,
+            )
+
+
+def _retry(s: Step, r: RetryPolicy) -> Iterator[Problem]:
+    if not 1 <= r.max_attempts <= MAX_ATTEMPTS:
+        message = f"'{s.label}' must try between 1 and {MAX_ATTEMPTS} times."
+        yield Problem("bad_retry", message, "Correct the attempts.", s.id)
+    seconds = (r.initial_s, r.cap_s, r.total_s or 0.0)
+    fits = all(0 <= x <= MAX_SECONDS for x in seconds) and 0 <= r.jitter <= 1 and 1 <= r.multiplier <= MAX_MULTIPLIER
+    if not fits:
+        remedy = f"Pauses go from 0 s to a year, the multiplier from 1 to {MAX_MULTIPLIER:g}, the jitter from 0 to 1."
+        yield Problem("bad_retry", f"The retry pauses of '{s.label}' make no sense.", remedy, s.id)
+
+
+def _timeouts(s: Step, t: Timeouts) -> Iterator[Problem]:
+    fits = 0 < t.run_s <= MAX_SECONDS and 1 <= t.heartbeat_s <= MAX_SECONDS
+    if not fits or (t.queue_s is not None and not 0 < t.queue_s <= MAX_SECONDS):
+        message = f"'{s.label}' needs times above 0 s and a heartbeat of at least 1 s, none over a year."
+        yield Problem("bad_timeout", message, "Correct its timeouts.", s.id)
+
+
+def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for k, v in value.items():
+            yield from _texts(v, f"{path}.{k}".lstrip("."))
+    elif isinstance(value, list):
+        for i, v in enumerate(value):
+            yield from _texts(v, f"{path}[{i}]")
+
+
+def _people(s: Step, c: ApprovalConfig, around: Surroundings) -> Iterator[Problem]:
+    if not c.groups and not c.people:
+        yield Problem("no_approvers", f"Nobody is asked in approval '{s.label}'.", "Name a group or people.", s.id)
+    for g in c.groups:
+        if around.groups is not None and g not in around.groups:
+            known = ", ".join(sorted(around.groups)) or "none"
+            message = f"'{s.label}' asks the group '{g}', which does not exist."
+            yield Problem("unknown_group", message, f"Groups: {known}.", s.id)
+        elif around.group_sizes.get(g) == 0:
+            message = f"'{s.label}' asks the group '{g}', which has no members."
+            yield Problem("empty_group", message, "Add members.", s.id)
+    for p in c.people:
+        if around.people is not None and p not in around.people:
+            message = f"'{s.label}' asks '{p}', who has no account."
+            yield Problem("unknown_person", message, "Correct the login.", s.id)
+
+
+def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
+    if c.required < 0:
+        message = f"'{s.label}' needs a negative number of approvals."
+        yield Problem("bad_quorum", message, "Use 1 or more; 0 means all.", s.id)
+    asked = {p.casefold() for p in c.people}
+    if not c.groups and c.people and c.required > len(asked):
+        yield Problem(
+            "quorum_unreachable",
+            f"'{s.label}' needs {c.required} approvals but asks only {len(asked)} people.",
+            "Ask more people or need fewer approvals.",
+            s.id,
+        )
+    for word in c.comment_required_on:
+        if word not in {o.value for o in OUTCOMES[s.kind]}:
+            message = f"'{s.label}' wants a comment on '{word}', which cannot happen."
+            yield Problem("unknown_outcome", message, "Correct it.", s.id)
+    if c.expires:
+        yield from _duration(s, c.expires)
+
+
+def _wait(d: Definition, s: Step, c: WaitConfig) -> Iterator[Problem]:
+    if bool(c.duration) == bool(c.until):
+        message = f"'{s.label}' needs either a duration or a date and time."
+        yield Problem("bad_wait", message, "Give exactly one.", s.id)
+    if c.duration:
+        yield from _duration(s, c.duration)
+    zone = find_zone(d.policies.zone)
+    if c.until and not c.until.startswith("=") and zone:
+        try:
+            parse_local(c.until, zone)
+        except ValueError as error:
+            yield Problem("bad_time", f"In '{s.label}': {error}", "Correct the date and time.", s.id)
+
+
+def _duration(s: Step, text: str) -> Iterator[Problem]:
+    try:
+        duration = parse_duration(text)
+    except ValueError as error:
+        yield Problem("bad_duration", f"In '{s.label}': {error}", "Correct the duration.", s.id)
+        return
+    if duration.is_zero:
+        message = f"In '{s.label}': '{text}' waits for nothing."
+        yield Problem("bad_duration", message, "Give a longer duration.", s.id)

@@ -1,0 +1,215 @@
+"""Short ways to write a definition, run it through the pure core, and be people, workers and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from signoff.core import commands as c
+from signoff.core.decide import decide
+from signoff.core.definition import Definition
+from signoff.core.digest import definition_digest
+from signoff.core.document import read_document
+from signoff.core.events import Event
+from signoff.core.explain import RunExplanation, explain
+from signoff.core.facts import Directory, Facts
+from signoff.core.plan import Plan, compile_plan
+from signoff.core.rejection import Rejection
+from signoff.core.states import Actor, ErrorInfo, RunState, StepState, TimerKind
+from signoff.core.validate import is_publishable, validate
+
+START = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
+OPERATOR = Actor("person", "olga", "Olga Ops", "web")
+WORKER = Actor("worker", "w1", "", "worker")
+CLOCK = Actor("system", "clock", "", "timer")
+PEOPLE = {"ann": "Ann", "bob": "Bob", "cem": "Cem", "dan": "Dan", "eve": "Eve", "olga": "Olga Ops"}
+GROUPS = {"team": ("ann", "bob", "cem"), "pair": ("ann", "bob"), "solo": ("eve",), "nobody": ()}
+DIRECTORY = Directory(7, GROUPS, PEOPLE)
+
+JSON = dict[str, Any]
+
+
+def person(login: str) -> Actor:
+    return Actor("person", login, PEOPLE.get(login, ""), "web")
+
+
+def activity(id: str, **more: Any) -> JSON:
+    return {"id": id, "kind": "activity", "label": id.upper(), "connector": "python:work", **more}
+
+
+def once(id: str, **more: Any) -> JSON:
+    """An activity that is tried once."""
+    return activity(id, **{"retry": {"max_attempts": 1}, **more})
+
+
+def approval(id: str, groups: tuple[str, ...] = ("team",), **more: Any) -> JSON:
+    return {"id": id, "kind": "approval", "label": id.upper(), "groups": list(groups), **more}
+
+
+def wait(id: str, duration: str = "PT1H", **more: Any) -> JSON:
+    timing = {} if "until" in more else {"duration": duration}
+    return {"id": id, "kind": "wait", "label": id.upper(), **timing, **more}
+
+
+def edge(text: str, **more: Any) -> JSON:
+    """`a>b`, or `a:failed>b` with the outcome followed."""
+    left, target = text.split(">")
+    source, _, on = left.partition(":")
+    return {"from": source, "to": target, **({"on": on} if on else {}), **more}
+
+
+def document(*steps: JSON, edges: str | list[JSON] = "", **more: Any) -> JSON:
+    listed = [edge(x) for x in edges.split()] if isinstance(edges, str) else edges
+    return {"name": "sample", "title": "Sample", "steps": list(steps), "edges": listed, **more}
+
+
+def definition_of(doc: JSON) -> Definition:
+    definition, problems = read_document(doc)
+    assert definition is not None, problems
+    wrong = [*problems, *validate(definition)]
+    assert is_publishable(wrong), [p.sentence for p in wrong]
+    return definition
+
+
+def plan_of(doc: JSON) -> Plan:
+    definition = definition_of(doc)
+    return compile_plan(definition, definition_digest(definition), 1)
+
+
+class World:
+    """One run under a hand-moved clock. Refusals come back as values; `ok` insists on acceptance."""
+
+    def __init__(
+        self, doc: JSON, input: JSON | None = None, *, by: str = "dan", directory: Directory = DIRECTORY
+    ) -> None:
+        self.plan = plan_of(doc)
+        self.state = RunState()
+        self.events: list[Event] = []
+        self.now = START
+        self.jitter = 0.0
+        self.directory = directory
+        self.start = c.StartRun(actor=person(by), run_id="r1", tenant="t", input=input or {})
+        self.ok(self.start)
+
+    def send(self, command: c.Command) -> tuple[Event, ...] | Rejection:
+        answer = decide(self.plan, self.state, command, Facts(self.now, self.jitter, self.directory))
+        if isinstance(answer, Rejection):
+            return answer
+        self.state, new = answer
+        self.events.extend(new)
+        return new
+
+    def ok(self, command: c.Command) -> tuple[Event, ...]:
+        answer = self.send(command)
+        assert not isinstance(answer, Rejection), f"{answer.code}: {answer.sentence}"
+        return answer
+
+    def no(self, command: c.Command) -> Rejection:
+        before = self.state
+        answer = self.send(command)
+        assert isinstance(answer, Rejection), answer
+        assert self.state is before
+        assert answer.message.endswith((".", "!", "?")), answer.message
+        return answer
+
+    def later(self, **parts: float) -> None:
+        self.now += timedelta(**parts)
+
+    def step(self, id: str) -> StepState:
+        return self.state.steps[id]
+
+    def claim(self, id: str, worker: Actor = WORKER) -> StepState:
+        step = self.step(id)
+        self.ok(c.ClaimActivity(actor=worker, step=id, generation=step.generation, attempt=step.attempt))
+        return self.step(id)
+
+    def completion(self, id: str, output: Any = None, **more: Any) -> c.CompleteActivity:
+        """The result of the current claim; `more` overrides any part of it."""
+        s = self.step(id)
+        made = c.CompleteActivity(
+            actor=WORKER, step=id, generation=s.generation, attempt=s.attempt, fence=s.fence, output=output
+        )
+        return replace(made, **more)
+
+    def failure(self, id: str, code: str = "boom", *, retryable: bool = True, **more: Any) -> c.FailActivity:
+        s = self.step(id)
+        error = ErrorInfo(code, "It broke.", retryable)
+        made = c.FailActivity(
+            actor=WORKER, step=id, generation=s.generation, attempt=s.attempt, fence=s.fence, error=error
+        )
+        return replace(made, **more)
+
+    def lost(self, id: str) -> c.ExpireLease:
+        s = self.step(id)
+        return c.ExpireLease(actor=CLOCK, step=id, generation=s.generation, attempt=s.attempt, fence=s.fence)
+
+    def done(self, *ids: str, output: Any = None) -> None:
+        for id in ids:
+            self.claim(id)
+            self.ok(self.completion(id, output))
+
+    def breaks(self, *ids: str, code: str = "boom") -> None:
+        """Fail for good."""
+        for id in ids:
+            self.claim(id)
+            self.ok(self.failure(id, code, retryable=False))
+
+    def timer(self, id: str, kind: TimerKind | None = None) -> c.FireTimer:
+        s = self.step(id)
+        fitting = kind or s.timer
+        assert fitting is not None
+        return c.FireTimer(actor=CLOCK, step=id, timer=fitting, generation=s.generation, attempt=s.attempt)
+
+    def fire(self, id: str) -> None:
+        """Move the clock to the step's due time and fire its timer."""
+        due = self.step(id).due
+        assert due is not None
+        self.now = max(self.now, due)
+        self.ok(self.timer(id))
+
+    def vote(self, id: str, who: str, outcome: str = "approved", **more: Any) -> c.Decide:
+        s = self.step(id)
+        made = c.Decide(actor=person(who), step=id, generation=s.generation, outcome=outcome, comment="Because.")
+        return replace(made, **more)
+
+    def approve(self, id: str, *who: str) -> None:
+        for login in who:
+            self.ok(self.vote(id, login))
+
+    def reject(self, id: str, *who: str) -> None:
+        for login in who:
+            self.ok(self.vote(id, login, "rejected"))
+
+    def retry(self, id: str, **more: Any) -> c.RetryStep:
+        return c.RetryStep(actor=OPERATOR, reason="Mended.", step=id, **more)
+
+    def skip(self, id: str, **more: Any) -> c.SkipStep:
+        return c.SkipStep(actor=OPERATOR, reason="Done by hand.", step=id, **more)
+
+    def pause(self) -> None:
+        self.ok(c.PauseRun(actor=OPERATOR, reason="Audit."))
+
+    def resume(self) -> None:
+        self.ok(c.ResumeRun(actor=OPERATOR, reason="Audit over."))
+
+    def cancel(self) -> None:
+        self.ok(c.CancelRun(actor=OPERATOR, reason="No longer needed."))
+
+    def edit(self, input: JSON, **more: Any) -> c.EditInput:
+        return c.EditInput(actor=OPERATOR, reason="Typing error.", input=input, **more)
+
+    @property
+    def statuses(self) -> Mapping[str, str]:
+        return {i: str(s.status) for i, s in self.state.steps.items()}
+
+    @property
+    def run(self) -> str:
+        return str(self.state.status)
+
+    def explain(self, **more: Any) -> RunExplanation:
+        return explain(self.plan, self.state, **more)
+
+    def kinds(self) -> list[str]:
+        return [event.wire for event in self.events]
