@@ -1,1 +1,1 @@
-"""TODO."""
+"""Gathers facts, calls the core, writes one transaction. Layer 3."""

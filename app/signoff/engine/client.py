@@ -43,11 +43,11 @@ class Signoff:
         self.queries = queries
         self.feed = feed
 
-    def do(self, name: str, actor: Actor, tenant: str, *, idempotency_key: str = "", **args: Any) -> dict[str, Any]:
+    def do(self, what: str, actor: Actor, tenant: str, /, *, idempotency_key: str = "", **args: Any) -> dict[str, Any]:
         """Send any request by name; the methods below are its typed forms."""
         return self.port.call(
             {
-                "do": name,
+                "do": what,
                 "tenant": tenant,
                 "actor": {"kind": actor.kind, "id": actor.id, "name": actor.name, "channel": actor.channel},
                 "key": idempotency_key,

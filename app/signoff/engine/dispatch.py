@@ -1,0 +1,79 @@
+"""Free worker slots, and which attempts go to them. Lives in the writer thread only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True, eq=False)
+class WorkerSlot:
+    """One connected worker and how many more tasks it can take.
+
+    `send` is called only after the commit that leased the task.
+    """
+
+    worker: str
+    pools: tuple[str, ...]
+    free: int
+    send: Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyTask:
+    """An attempt that became claimable in this transaction."""
+
+    run_id: str
+    step: str
+    generation: int
+    attempt: int
+    pool: str
+    key: str
+    connector: str
+    input: Any
+
+
+class Dispatcher:
+    """Hands ready attempts to free slots, round robin among workers of a pool."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, WorkerSlot] = {}
+        self._turn: dict[str, int] = defaultdict(int)
+        self.backlog: set[str] = set()
+
+    def offer(self, worker: str, pools: Iterable[str], free: int, send: Callable[[dict[str, Any]], None]) -> None:
+        """A worker (again) says how many tasks it can take; replaces what it said before."""
+        slot = WorkerSlot(worker, tuple(pools), free, send)
+        self._workers[worker] = slot
+        self.backlog.update(slot.pools)
+
+    def withdraw(self, worker: str) -> None:
+        """The worker takes no more (it is draining or gone)."""
+        self._workers.pop(worker, None)
+
+    def give_back(self, worker: str) -> None:
+        """A task of that worker is over: one more slot is free."""
+        slot = self._workers.get(worker)
+        if slot is not None:
+            slot.free += 1
+
+    def take(self, pool: str) -> WorkerSlot | None:
+        """Reserve a slot of a pool, or None where all are busy."""
+        able = [w for w in self._workers.values() if w.free > 0 and pool in w.pools]
+        if not able:
+            return None
+        self._turn[pool] += 1
+        slot = able[self._turn[pool] % len(able)]
+        slot.free -= 1
+        return slot
+
+    def free(self, pool: str) -> int:
+        """Free slots of a pool."""
+        return sum(w.free for w in self._workers.values() if pool in w.pools)
+
+    @property
+    def pools(self) -> set[str]:
+        """Pools that some connected worker serves."""
+        return {p for w in self._workers.values() for p in w.pools}

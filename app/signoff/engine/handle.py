@@ -1,0 +1,150 @@
+"""`Engine.process`: many requests, one transaction. The only place where state is written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from signoff.core.facts import Directory
+from signoff.core.states import Actor
+from signoff.engine import definition_requests, people_requests, run_requests, worker_requests
+from signoff.engine.caches import PlanCache, RunCache
+from signoff.engine.dispatch import Dispatcher
+from signoff.engine.permissions import MAY, permitted, who_may
+from signoff.engine.request import Outbound, Request, failed
+from signoff.engine.transaction import Transaction
+from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, Unavailable
+from signoff.store.definitions import get_version
+from signoff.store.journal import Journal
+from signoff.store.people import Account, add_audit, add_request, find_request
+from signoff.store.times import to_micros
+
+log = logging.getLogger("signoff.engine")
+
+WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
+ENGINE_REQUESTS = frozenset({"expire_lease", "fire_timer", "delivered"})
+OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
+
+
+class Engine:
+    """Decides and writes. Belongs to the writer thread; nothing in it is thread-safe."""
+
+    def __init__(self, journal: Journal, now: Callable[[], datetime], connectors: Collection[str]) -> None:
+        self.journal = journal
+        self.dispatcher = Dispatcher()
+        self._now = now
+        self._plans = PlanCache(self._load_plan)
+        self._warm = RunCache()
+        self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
+        self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
+            **run_requests.HANDLERS,
+            **worker_requests.handlers(self.dispatcher),
+            **definition_requests.handlers(connectors),
+            **people_requests.handlers(),
+        }
+
+    def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
+        row = get_version(self.journal, version_id)
+        return row.document, row.digest, row.version
+
+    def process(self, requests: Sequence[Request]) -> Outbound:
+        """Answer requests, all in one commit.
+
+        Where the commit fails, everything planned is thrown away and the requests are done one by one; a
+        request that fails alone is answered as unavailable, and nothing of it is kept.
+        """
+        try:
+            return self._one_commit(requests)
+        except Exception as error:
+            if len(requests) > 1:
+                log.warning("a commit of %d requests failed (%s); doing them one by one", len(requests), error)
+                out = Outbound()
+                for request in requests:
+                    out.add(self.process([request]))
+                return out
+            log.exception("request %s failed", requests[0].do)
+            fault = Unavailable("The request could not be carried out just now.", remedy="Send it again.")
+            return Outbound(answers=[(requests[0], failed(fault))])
+
+    def _one_commit(self, requests: Sequence[Request]) -> Outbound:
+        tx = Transaction(self.journal, self._plans, self._warm, self.dispatcher, self._directories, self._now())
+        try:
+            for request in requests:
+                tx.out.answers.append((request, self._answer(tx, request)))
+            tx.lease_ready()
+            tx.commit()
+        except BaseException:
+            tx.abandon()
+            raise
+        return tx.out
+
+    def _answer(self, tx: Transaction, r: Request) -> dict[str, Any]:
+        try:
+            handler = self._handlers.get(r.do)
+            if handler is None:
+                raise NotFound(f"There is no request '{r.do[:60]}'.", remedy="Check its name.")
+            r.actor = self._authorise(tx, r)
+            if r.key and r.origin == "client":
+                return self._once(tx, r, handler)
+            return handler(tx, r)
+        except SignoffError as error:
+            if isinstance(error, Forbidden):
+                self._audit_refusal(tx, r, error)
+            return failed(error)
+        except (TypeError, KeyError, ValueError) as error:
+            log.exception("request %s was malformed", r.do)
+            return failed(InvalidInput(f"The request '{r.do}' is malformed: {error}", remedy="Correct it."))
+
+    def _authorise(self, tx: Transaction, r: Request) -> Actor:
+        """Who really sends it, by its origin and today's directory.
+
+        Raises:
+            Forbidden: this origin, account or role may not send the request.
+        """
+        allowed_origin = "worker" if r.do in WORKER_REQUESTS else "engine" if r.do in ENGINE_REQUESTS else "client"
+        if r.origin not in (allowed_origin, "engine") or (r.origin == "engine" and r.do in OPEN_REQUESTS):
+            raise Forbidden(f"A {r.origin} connection may not send '{r.do}'.", remedy="Use another credential.")
+        if r.origin != "client" or r.do in OPEN_REQUESTS:
+            return r.actor
+        account = tx.directory(r.tenant)[1].get(r.actor.id.casefold())
+        if account is None or not account.active:
+            raise Forbidden(f"'{r.actor.id[:60]}' has no active account.", remedy="Ask an administrator.")
+        if r.do in MAY and r.do not in permitted(account.roles):
+            raise Forbidden(
+                f"Expected to {r.do.replace('_', ' ')}, but that takes the role {who_may(r.do)}.",
+                remedy="Ask someone who has it.",
+            )
+        return Actor("person", account.login, account.name, r.actor.channel)
+
+    def _once(
+        self, tx: Transaction, r: Request, handler: Callable[[Transaction, Request], dict[str, Any]]
+    ) -> dict[str, Any]:
+        digest = r.digest()
+        earlier = find_request(tx.journal, r.tenant, r.key[:200])
+        if earlier is not None:
+            if earlier[0] != digest:
+                raise Conflict(
+                    f"The idempotency key '{r.key[:60]}' was used for another request.",
+                    code="key_reused",
+                    remedy="Use a new key for a new request.",
+                )
+            known = dict(earlier[1])
+            if "created" in known.get("ok", {}):
+                known["ok"] = {**known["ok"], "created": False}
+            return known
+        answer = handler(tx, r)
+        if "ok" in answer:
+            at = to_micros(tx.now)
+            tx.direct(lambda journal: add_request(journal, r.tenant, r.key[:200], digest, answer, at))
+        return answer
+
+    def _audit_refusal(self, tx: Transaction, r: Request, error: SignoffError) -> None:
+        subject = str(r.args.get("run_id") or r.args.get("name") or "")[:200]
+        at = to_micros(tx.now)
+        tx.direct(
+            lambda journal: add_audit(
+                journal, r.tenant, at, r.actor.id, r.actor.channel, r.do, subject, "refused", error.message
+            )
+        )

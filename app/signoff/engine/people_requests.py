@@ -1,0 +1,142 @@
+"""Accounts and sessions. Passwords are checked against argon2 hashes; guessing is slowed down."""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict, deque
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerifyMismatchError
+
+from signoff.engine.permissions import ROLES
+from signoff.engine.request import Request, ok
+from signoff.engine.transaction import Transaction, required
+from signoff.errors import InvalidInput, NotSignedIn, Unavailable
+from signoff.store import people as p
+from signoff.store.times import to_micros
+
+Answer = dict[str, Any]
+SESSION_HOURS = 12
+MAX_FAILURES = 8
+WINDOW = timedelta(minutes=5)
+
+_hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+_DUMMY = _hasher.hash("nobody has this password")
+
+
+def hash_password(password: str) -> str:
+    """An argon2id hash."""
+    return _hasher.hash(password)
+
+
+def password_fits(password_hash: str | None, password: str) -> bool:
+    """Check a password; takes the same time for accounts that do not exist."""
+    try:
+        good = _hasher.verify(password_hash or _DUMMY, password)
+    except (VerifyMismatchError, InvalidHashError):
+        return False
+    return bool(good) and password_hash is not None
+
+
+class Guesses:
+    """Failed sign-ins of the last minutes, by login and by address."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, deque[datetime]] = defaultdict(deque)
+
+    def check(self, names: tuple[str, ...], now: datetime) -> None:
+        """Refuse where there were too many.
+
+        Raises:
+            Unavailable: with the time to wait; the same for logins that do not exist.
+        """
+        for name in names:
+            recent = self._failures[name]
+            while recent and recent[0] < now - WINDOW:
+                recent.popleft()
+            if len(recent) >= MAX_FAILURES:
+                wait = int((recent[0] + WINDOW - now).total_seconds()) + 1
+                raise Unavailable(
+                    "There were too many failed sign-ins.", code="too_many", remedy=f"Try again in {wait} seconds."
+                )
+            if not recent:
+                del self._failures[name]
+
+    def failed(self, names: tuple[str, ...], now: datetime) -> None:
+        """Remember a failure."""
+        for name in names:
+            self._failures[name].append(now)
+
+
+def handlers() -> dict[str, Callable[[Transaction, Request], Answer]]:
+    """Handlers by request name."""
+    guesses = Guesses()
+
+    def sign_in(tx: Transaction, r: Request) -> Answer:
+        return _sign_in(tx, r, guesses)
+
+    return {"sign_in": sign_in, "sign_out": sign_out, "save_person": save_person}
+
+
+def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
+    """Answer with a new session secret; `context` is the hash that the given password was found to fit."""
+    login, address = r.actor.id.casefold(), str(r.args.get("address") or "")
+    names = (f"login:{login}", *((f"address:{address}",) if address else ()))
+    guesses.check(names, tx.now)
+    account = p.find_account(tx.journal, r.tenant, login)
+    fits = account is not None and account.active and bool(r.context) and r.context == account.password_hash
+    if account is None or not fits:
+        guesses.failed(names, tx.now)
+        _audit(tx, r, "sign_in", login, "refused", "Wrong login or password.")
+        tx.wrote_directly = True
+        raise NotSignedIn("The login or the password is wrong.", remedy="Try again.")
+    secret = secrets.token_urlsafe(32)
+    expires = tx.now + timedelta(hours=SESSION_HOURS)
+
+    def write(journal: Any) -> None:
+        p.add_session(journal, secret, r.tenant, login, to_micros(tx.now), to_micros(expires), address)
+        _audit(tx, r, "sign_in", login, "done", "")
+
+    tx.direct(write)
+    return ok(session=secret, login=login, name=account.name, expires_at=expires.isoformat())
+
+
+def sign_out(tx: Transaction, r: Request) -> Answer:
+    """End a session."""
+    tx.direct(lambda journal: p.remove_session(journal, r.tenant, required(r.args, "session")))
+    return ok()
+
+
+def save_person(tx: Transaction, r: Request) -> Answer:
+    """Create or change an account; `context` is the hash of a new password, None keeps the old one."""
+    login = required(r.args, "login").casefold().strip()
+    roles, groups = required(r.args, "roles", list), required(r.args, "groups", list)
+    unknown = [x for x in roles if x not in ROLES]
+    if not login or unknown or not all(isinstance(g, str) for g in groups):
+        what = f"Roles that do not exist: {', '.join(map(str, unknown))}." if unknown else "A login is needed."
+        raise InvalidInput(what, remedy=f"Roles: {', '.join(ROLES)}.")
+    old = p.find_account(tx.journal, r.tenant, login)
+    password_hash = str(r.context or (old.password_hash if old else ""))
+    account = p.Account(
+        login,
+        str(r.args.get("name") or login)[:200],
+        str(r.args.get("email") or "")[:200],
+        password_hash,
+        tuple(roles),
+        r.args.get("active") is not False,
+    )
+
+    def write(journal: Any) -> None:
+        p.save_account(journal, r.tenant, account, tuple(groups), to_micros(tx.now))
+        _audit(tx, r, "save_person", login, "done", f"roles {' '.join(roles)}; groups {' '.join(groups)}")
+
+    tx.direct(write)
+    tx.people_changed(r.tenant)
+    return ok(login=login)
+
+
+def _audit(tx: Transaction, r: Request, action: str, subject: str, outcome: str, message: str) -> None:
+    p.add_audit(tx.journal, r.tenant, to_micros(tx.now), r.actor.id, r.actor.channel, action, subject, outcome, message)

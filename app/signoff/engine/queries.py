@@ -1,0 +1,253 @@
+"""Everything a reader can ask. Thread-safe; answers are frozen views; unknown and foreign look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from signoff.core.explain import ALL_ACTIONS, explain
+from signoff.core.validate import Surroundings
+from signoff.engine.caches import PlanCache
+from signoff.engine.definition_queries import DefinitionQueries
+from signoff.engine.permissions import permitted
+from signoff.engine.sentences import actor_of, sentence_of
+from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView
+from signoff.errors import InvalidInput, NotFound
+from signoff.store.bodies import load
+from signoff.store.people import hash_secret
+from signoff.store.reads import definitions as d
+from signoff.store.reads import runs as r
+from signoff.store.reads.reader import Reader
+from signoff.store.times import from_micros, from_micros_or_none, to_micros
+
+MAX_PAGE = 200
+
+
+class Queries(DefinitionQueries):
+    """Reads of one installation."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        now: Callable[[], datetime],
+        connectors: Collection[str],
+        templates: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        super().__init__(reader)
+        self._now = now
+        self._connectors = connectors
+        self._templates = tuple(templates)
+        self._plans = PlanCache(self._load_plan)
+
+    def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
+        row = d.get_version(self._reader, version_id)
+        return load(row[3]), row[2], row[1]
+
+    # People
+
+    def find_session(self, secret: str) -> Person | None:
+        """The person a session secret belongs to, while it and the account are valid."""
+        token_hash = hash_secret(secret)
+        found = d.find_session(self._reader, token_hash, to_micros(self._now()))
+        if found is None:
+            return None
+        tenant, login, name, email, roles = found
+        groups = tuple(g for g, member, _ in d.list_memberships(self._reader, tenant) if member == login)
+        return Person(tenant, login, name, email, tuple(roles.split()), groups, session_id=token_hash[:16])
+
+    def find_password_hash(self, tenant: str, login: str) -> str | None:
+        """For the receiver of sign-in requests only; never shown."""
+        return d.find_password_hash(self._reader, tenant, login)
+
+    def list_people(self, tenant: str) -> list[Person]:
+        """All accounts."""
+        groups = self.list_groups(tenant)
+        return [
+            Person(
+                tenant,
+                p[0],
+                p[1],
+                p[2],
+                tuple(p[3].split()),
+                tuple(g for g, m in groups.items() if p[0] in m),
+                bool(p[4]),
+            )
+            for p in d.list_people(self._reader, tenant)
+        ]
+
+    def list_groups(self, tenant: str) -> dict[str, tuple[str, ...]]:
+        """Groups and their active members."""
+        groups: dict[str, tuple[str, ...]] = {}
+        for group, login, active in d.list_memberships(self._reader, tenant):
+            groups[group] = groups.get(group, ()) + ((login,) if active else ())
+        return groups
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._reader.close()
+
+    # Surroundings of definitions
+
+    def surroundings(self, tenant: str) -> Surroundings:
+        """What definitions of this tenant may refer to."""
+        groups = self.list_groups(tenant)
+        return Surroundings(
+            connectors=self._connectors,
+            groups=set(groups),
+            group_sizes={g: len(m) for g, m in groups.items()},
+            people={p.login for p in self.list_people(tenant) if p.active},
+        )
+
+    def list_templates(self) -> list[dict[str, Any]]:
+        """Ready-made definitions: "summary", "document", "layout"."""
+        return list(self._templates)
+
+    # Runs
+
+    def list_runs(
+        self,
+        tenant: str,
+        *,
+        status: str = "",
+        definition: str = "",
+        text: str = "",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[RunRow]:
+        """Runs, the most recently changed first."""
+        after = _read_cursor(cursor, 2)
+        size = max(1, min(limit, MAX_PAGE))
+        found = r.list_runs(
+            self._reader,
+            tenant,
+            status=status,
+            definition=definition,
+            text=text[:200],
+            after=(after[0], after[1]) if after else None,
+            limit=size + 1,
+        )
+        rows = tuple(_run_row(x) for x in found[:size])
+        more = found[size - 1] if len(found) > size else None
+        return Page(rows, f"{more.changed_at}.{more.pk}" if more else None)
+
+    def get_run(self, tenant: str, run_id: str, *, reader: Person | None = None) -> RunView:
+        """Everything about one run; `reader` decides which actions its explanation offers.
+
+        Raises:
+            NotFound: there is no such run in the tenant.
+        """
+        found = r.find_run(self._reader, tenant, run_id)
+        if found is None:
+            raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
+        record, state = found
+        plan = self._plans.get(record.version_id)
+        may = permitted(reader.roles) if reader else ALL_ACTIONS
+        layout = load(d.get_version(self._reader, record.version_id)[4]) or {}
+        explanation = explain(plan, state, may=may, reader=reader.login if reader else "")
+        return RunView(_run_row(record), record.digest, state, plan, layout, explanation)
+
+    def list_events(self, tenant: str, run_id: str, *, after: int = 0, limit: int = 500) -> list[EventView]:
+        """The history of a run, oldest first."""
+        found = r.find_run(self._reader, tenant, run_id)
+        if found is None:
+            return []
+        plan = self._plans.get(found[0].version_id)
+        return [
+            EventView(
+                seq,
+                from_micros(at),
+                event.wire,
+                getattr(event, "step", ""),
+                actor_of(event),
+                sentence_of(event, plan),
+                data,
+            )
+            for seq, at, event, data in r.list_events(self._reader, tenant, run_id, after, min(limit, 2000))
+        ]
+
+    def list_attempts(self, tenant: str, run_id: str) -> list[AttemptView]:
+        """Attempts of a run's activities, oldest first."""
+        return [
+            AttemptView(*a[:7], from_micros_or_none(a[7] or None), from_micros(a[8]), from_micros(a[9]))
+            for a in r.list_attempts(self._reader, tenant, run_id)
+        ]
+
+    # Inbox
+
+    def list_inbox(self, tenant: str, login: str, *, cursor: str | None = None, limit: int = 50) -> Page[InboxItem]:
+        """Open approvals a person is asked to decide, oldest first."""
+        after = _read_cursor(cursor, 1)
+        size = max(1, min(limit, MAX_PAGE))
+        found = r.list_inbox(self._reader, tenant, login, after=after[0] if after else 0, limit=size + 1)
+        items = tuple(self._inbox_item(x, login) for x in found[:size])
+        return Page(items, str(found[size - 1].id) if len(found) > size else None)
+
+    def count_inbox(self, tenant: str, login: str) -> int:
+        """How many approvals a person can decide now."""
+        return r.count_inbox(self._reader, tenant, login)
+
+    def find_task(self, tenant: str, login: str, run_id: str, step: str) -> InboxItem | None:
+        """The newest approval of a step as this person sees it; None where they are not asked."""
+        found = r.find_approval(self._reader, tenant, login, run_id, step)
+        return self._inbox_item(found, login) if found else None
+
+    def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
+        own = x.started_by == login and not x.opened.get("requester_may_decide", False)
+        if own:
+            why_not = "You started this run, so someone else has to decide."
+        elif x.status != "open":
+            why_not = f"This is {x.status}."
+        elif x.voted:
+            why_not = "You have already decided this."
+        elif x.run_status == "paused":
+            why_not = "The run is paused."
+        else:
+            why_not = ""
+        return InboxItem(
+            run_id=x.run_id,
+            definition=x.definition,
+            title=x.title,
+            step=x.step,
+            label=x.label,
+            generation=x.generation,
+            round=x.round,
+            instructions=x.instructions,
+            shown=x.opened.get("shown") or {},
+            shown_digest=x.shown_digest,
+            required=x.required,
+            given=x.given,
+            started_by=x.started_by,
+            opened_at=from_micros(x.opened_at),
+            due=from_micros_or_none(x.due),
+            status=x.status,
+            may_decide=not why_not,
+            why_not=why_not,
+            version=x.version,
+            digest=x.digest,
+        )
+
+
+def _run_row(x: r.RunRecord) -> RunRow:
+    return RunRow(
+        run_id=x.public_id,
+        definition=x.definition,
+        title=x.title,
+        version=x.version,
+        status=x.status,
+        business_key=x.business_key,
+        started_by=x.started_by,
+        started_at=from_micros(x.started_at),
+        changed_at=from_micros(x.changed_at),
+        reason=x.reason,
+        sequence=x.sequence,
+    )
+
+
+def _read_cursor(cursor: str | None, parts: int) -> list[int] | None:
+    if not cursor:
+        return None
+    found = cursor.split(".")
+    if len(found) != parts or not all(p.isdigit() and len(p) < 20 for p in found):
+        raise InvalidInput("The page cursor is not one of ours.", code="bad_cursor", remedy="Start at the first page.")
+    return [int(p) for p in found]

@@ -1,0 +1,112 @@
+"""Requests about runs: from JSON arguments to core commands and back to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signoff.core import commands as c
+from signoff.core.rejection import Rejection
+from signoff.core.states import RunState
+from signoff.engine.ids import new_run_id
+from signoff.engine.request import Request, ok, refused
+from signoff.engine.transaction import Transaction, required
+from signoff.errors import InvalidInput, NotFound
+from signoff.store.definitions import find_version
+from signoff.store.rows import RunKey
+
+Answer = dict[str, Any]
+
+
+def start_run(tx: Transaction, r: Request) -> Answer:
+    """Start the newest or a given version."""
+    name = required(r.args, "definition")
+    version = r.args.get("version")
+    row = find_version(tx.journal, r.tenant, name, version)
+    if row is None:
+        which = f"version {version} of '{name[:60]}'" if version else f"a published version of '{name[:60]}'"
+        raise NotFound(f"Expected to start {which}, but there is none.", remedy="Publish it first.")
+    if row.archived:
+        return refused(
+            Rejection(
+                "archived", f"'{name}' is archived, so no new runs of it can start.", "Publish a new version of it."
+            )
+        )
+    command = c.StartRun(
+        actor=r.actor,
+        run_id=new_run_id(tx.now),
+        tenant=r.tenant,
+        input=required(r.args, "input", dict),
+        business_key=str(r.args.get("business_key") or "")[:200],
+    )
+    result = tx.begin_run(RunKey(tx.journal.run_ids(), row.id), tx.plan_of_version(row.id), command)
+    if isinstance(result, Rejection):
+        if result.code == "invalid_input":
+            problems: Any = result.details.get("problems", [])
+            raise InvalidInput(result.message, problems=tuple(problems))
+        return refused(result)
+    return ok(run_id=result.run_id, created=True, version=row.version, digest=row.digest)
+
+
+def decide(tx: Transaction, r: Request) -> Answer:
+    """A person's decision on an approval."""
+    return _on_run(
+        tx,
+        r,
+        c.Decide(
+            actor=r.actor,
+            step=required(r.args, "step"),
+            generation=required(r.args, "generation", int),
+            outcome=required(r.args, "outcome"),
+            comment=str(r.args.get("comment") or ""),
+            shown_digest=str(r.args.get("shown_digest") or ""),
+        ),
+    )
+
+
+def _operator(cls: Callable[..., c.OperatorCommand], *names: str) -> Callable[[Transaction, Request], Answer]:
+    def handle(tx: Transaction, r: Request) -> Answer:
+        seen = r.args.get("seen_sequence")
+        extra = {n: r.args[n] for n in names if r.args.get(n) is not None}
+        if "step" in names:
+            extra["step"] = required(r.args, "step")
+        if "input" in names:
+            extra["input"] = required(r.args, "input", dict)
+        command = cls(
+            actor=r.actor,
+            reason=str(r.args.get("reason") or ""),
+            seen_sequence=seen if isinstance(seen, int) else None,
+            **extra,
+        )
+        return _on_run(tx, r, command)
+
+    return handle
+
+
+def _on_run(tx: Transaction, r: Request, command: c.Command) -> Answer:
+    result = tx.command(r.tenant, required(r.args, "run_id"), command)
+    return refused(result) if isinstance(result, Rejection) else answer_of(result, getattr(command, "step", ""))
+
+
+def answer_of(state: RunState, step: str) -> Answer:
+    """What a caller learns about the run after its command."""
+    found = state.steps.get(step)
+    return ok(
+        run_id=state.run_id,
+        sequence=state.sequence,
+        status=str(state.status),
+        step_status=str(found.status) if found else "",
+    )
+
+
+HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
+    "start_run": start_run,
+    "decide": decide,
+    "pause_run": _operator(c.PauseRun),
+    "resume_run": _operator(c.ResumeRun),
+    "cancel_run": _operator(c.CancelRun),
+    "terminate_run": _operator(c.TerminateRun),
+    "retry_step": _operator(c.RetryStep, "step", "new_effect"),
+    "skip_step": _operator(c.SkipStep, "step", "output"),
+    "edit_input": _operator(c.EditInput, "input"),
+}

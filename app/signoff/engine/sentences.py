@@ -1,0 +1,108 @@
+"""Events in whole sentences, the same in the history of every face."""
+
+from __future__ import annotations
+
+from signoff.core import events as e
+from signoff.core.explain import clock
+from signoff.core.plan import Plan
+
+
+def actor_of(event: e.Event) -> str:
+    """The name of who did it; "" where no person or worker did."""
+    actor = getattr(event, "actor", None)
+    if actor is not None:
+        return str(actor.shown)
+    return str(getattr(event, "worker", ""))
+
+
+def sentence_of(event: e.Event, plan: Plan) -> str:
+    """What happened, for people."""
+    step = getattr(event, "step", "")
+    label = f"'{plan.label(step)}'" if step in plan.steps else f"'{step}'"
+    return (
+        _about_run(event)
+        or _about_activity(event, label)
+        or _about_people(event, label)
+        or _about_step(event, label, plan)
+    )
+
+
+def _about_run(event: e.Event) -> str:
+    match event:
+        case e.RunStarted():
+            key = f" for '{event.business_key}'" if event.business_key else ""
+            return f"{event.actor.shown} started the run{key} with version {event.definition_version}."
+        case e.RunPaused():
+            return f"{event.actor.shown} paused the run: {event.reason}"
+        case e.RunResumed():
+            return f"{event.actor.shown} resumed the run: {event.reason}"
+        case e.RunStalled():
+            return f"The run needs a person. {event.reason}"
+        case e.RunStopping():
+            who = event.actor.shown if event.actor else "The failure policy"
+            return f"{who} is stopping the run: {event.reason}"
+        case e.RunEnded():
+            who = f" by {event.actor.shown}" if event.actor else ""
+            return f"The run ended as {event.outcome}{who}." + (f" {event.reason}" if event.reason else "")
+        case e.InputEdited():
+            return f"{event.actor.shown} changed the input: {event.reason}"
+        case e.EvidenceRecorded():
+            return f"Kept as evidence ({event.kind}): {event.message}"
+        case _:
+            return ""
+
+
+def _about_activity(event: e.Event, label: str) -> str:
+    match event:
+        case e.ActivityScheduled():
+            return f"{label} may be done (attempt {event.attempt})."
+        case e.ActivityStarted():
+            return f"Worker '{event.worker}' began {label} (attempt {event.attempt}, fencing token {event.fence})."
+        case e.ActivitySucceeded():
+            return f"{label} succeeded at attempt {event.attempt}."
+        case e.ActivityFailed():
+            return f"Attempt {event.attempt} of {label} failed: {event.error.message}"
+        case e.RetryArmed():
+            return f"{label} will be tried again at {clock(event.due)} (attempt {event.attempt})."
+        case _:
+            return ""
+
+
+def _about_people(event: e.Event, label: str) -> str:
+    match event:
+        case e.ApprovalOpened():
+            count = f"{event.required} of " if event.required > 1 else ""
+            return f"{label} was put before {count}{', '.join(event.roster)}."
+        case e.DecisionRecorded():
+            comment = f": {event.comment}" if event.comment else "."
+            return f"{event.actor.shown} {event.outcome} {label}{comment}"
+        case e.ApprovalSettled():
+            return f"{label} is {event.outcome}."
+        case e.ApprovalExpired():
+            return f"{label} expired: nobody decided by {clock(event.due)}."
+        case e.StepSkipped():
+            return f"{event.actor.shown} skipped {label}: {event.reason}"
+        case e.StepRetried():
+            new = " as a new effect" if event.new_effect else ""
+            return f"{event.actor.shown} began {label} again{new}: {event.reason}"
+        case _:
+            return ""
+
+
+def _about_step(event: e.Event, label: str, plan: Plan) -> str:
+    match event:
+        case e.StepFailed():
+            return f"{label} failed: {event.error.message}"
+        case e.WaitArmed():
+            return f"{label} waits until {clock(event.due)}."
+        case e.WaitElapsed():
+            return f"{label} is over (due {clock(event.due)})."
+        case e.StepBlocked():
+            cause = plan.label(event.cause) if event.cause in plan.steps else event.cause
+            return f"{label} cannot begin, because '{cause}' did not end well."
+        case e.StepNotTaken():
+            return f"{label} was not taken."
+        case e.StepCancelled():
+            return f"{label} was cancelled: {event.reason}"
+        case _:
+            return event.wire

@@ -1,0 +1,289 @@
+"""The working set of one transaction: runs as they will be, rows to write, what leaves after the commit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from signoff.core.commands import ClaimActivity, Command, StartRun
+from signoff.core.decide import decide
+from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect
+from signoff.core.events import Event, EvidenceRecorded
+from signoff.core.evolve import evolve
+from signoff.core.facts import Directory, Facts
+from signoff.core.plan import Plan
+from signoff.core.react import react
+from signoff.core.rejection import Rejection
+from signoff.core.states import Actor, RunState
+from signoff.engine.caches import PlanCache, RunCache
+from signoff.engine.dispatch import Dispatcher, ReadyTask, WorkerSlot
+from signoff.engine.request import Outbound
+from signoff.engine.views import FeedEvent
+from signoff.errors import InvalidInput, NotFound
+from signoff.store.journal import Journal
+from signoff.store.leases import list_ready, scheduled_body
+from signoff.store.people import Account, load_directory
+from signoff.store.rows import Rows, RunKey
+
+
+class Transaction:
+    """Local to one commit. Thrown away with everything planned in it when the commit fails."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        plans: PlanCache,
+        warm: RunCache,
+        dispatcher: Dispatcher,
+        directories: dict[str, tuple[Directory, dict[str, Account]]],
+        now: datetime,
+    ) -> None:
+        self.journal = journal
+        self.now = now
+        self.out = Outbound()
+        self.rows: Rows = journal.begin()
+        self.wrote_directly = False
+        self._directory_changed: set[str] = set()
+        self._plans = plans
+        self._warm = warm
+        self._dispatcher = dispatcher
+        self._directories = directories
+        self._working: dict[str, tuple[RunKey, str, RunState]] = {}
+        self._changed: dict[str, set[str]] = {}
+        self._ready: list[ReadyTask] = []
+        self.taken: list[WorkerSlot] = []
+
+    # Reading
+
+    def directory(self, tenant: str) -> tuple[Directory, dict[str, Account]]:
+        """People and groups of a tenant, and its accounts."""
+        if tenant not in self._directories:
+            self._directories[tenant] = load_directory(self.journal, tenant)
+        return self._directories[tenant]
+
+    def people_changed(self, tenant: str) -> None:
+        """Read the directory again, now and once more if this transaction is rolled back."""
+        self._directories.pop(tenant, None)
+        self._directory_changed.add(tenant)
+
+    def plan(self, key: RunKey) -> Plan:
+        """The plan a run is pinned to."""
+        return self._plans.get(key.version_id)
+
+    def plan_of_version(self, version_id: int) -> Plan:
+        """The plan of a version by its key."""
+        return self._plans.get(version_id)
+
+    def run(self, tenant: str | None, run_id: str) -> tuple[RunKey, str, RunState]:
+        """A run as this transaction sees it.
+
+        Raises:
+            NotFound: there is none with that id in the tenant.
+        """
+        found = self._working.get(run_id) or self._warm.get(run_id) or self.journal.find_run(tenant, run_id)
+        if found is None or (tenant is not None and found[1] != tenant):
+            raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
+        return found
+
+    def facts(self, tenant: str) -> Facts:
+        """Outside facts for one decision."""
+        return Facts(self.now, random.random(), self.directory(tenant)[0])
+
+    # Deciding
+
+    def begin_run(self, key: RunKey, plan: Plan, command: StartRun) -> RunState | Rejection:
+        """Decide a start; the run is known to the rest of the transaction afterwards."""
+        return self._decide(key, command.tenant, RunState(), plan, command)
+
+    def command(self, tenant: str | None, run_id: str, command: Command) -> RunState | Rejection:
+        """Decide a command on a run and plan what it writes. A refusal that must be kept becomes evidence."""
+        key, owner, state = self.run(tenant, run_id)
+        plan = self.plan(key)
+        result = self._decide(key, owner, state, plan, command)
+        if isinstance(result, Rejection) and result.evidence:
+            self.keep_evidence(run_id, command, result)
+        return result
+
+    def _decide(self, key: RunKey, tenant: str, state: RunState, plan: Plan, command: Command) -> RunState | Rejection:
+        result = decide(plan, state, command, self.facts(tenant))
+        if isinstance(result, Rejection):
+            return result
+        after, events = result
+        self._keep(key, tenant, state, after, events, react(plan, state, after, events))
+        return after
+
+    def keep_evidence(self, run_id: str, command: Command, rejection: Rejection) -> None:
+        """Append evidence of something that changed no state."""
+        key, tenant, state = self.run(None, run_id)
+        event = EvidenceRecorded(
+            at=self.now,
+            kind=rejection.code,
+            actor=command.actor,
+            command=type(command).__name__,
+            message=rejection.message,
+            step=getattr(command, "step", ""),
+            data={
+                name: value
+                for name in ("generation", "attempt", "fence", "outcome", "comment", "reason")
+                if (value := getattr(command, name, None)) not in (None, "")
+            },
+        )
+        self._keep(key, tenant, state, evolve(self.plan(key), state, event), (event,), [])
+
+    def _keep(
+        self,
+        key: RunKey,
+        tenant: str,
+        before: RunState,
+        after: RunState,
+        events: tuple[Event, ...],
+        effects: list[Effect],
+    ) -> None:
+        self.rows.record(key, before, after, events, effects)
+        self._working[after.run_id] = (key, tenant, after)
+        changed = self._changed.setdefault(after.run_id, set())
+        changed.update(i for i, s in after.steps.items() if before.steps.get(i) is not s)
+        for effect in effects:
+            if isinstance(effect, AttemptPut) and effect.status is AttemptStatus.READY:
+                self._ready.append(
+                    ReadyTask(
+                        after.run_id,
+                        effect.step,
+                        effect.generation,
+                        effect.attempt,
+                        effect.pool,
+                        effect.key,
+                        effect.connector,
+                        effect.input,
+                    )  # fmt: skip
+                )
+            elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
+                self._dispatcher.backlog.update(self._dispatcher.pools)
+
+    # Leasing
+
+    def lease_ready(self) -> None:
+        """Lease attempts that became claimable here, then the backlog, while workers have free slots."""
+        for task in self._ready:
+            slot = self._dispatcher.take(task.pool)
+            if slot is None:
+                self._dispatcher.backlog.add(task.pool)
+            else:
+                self._lease(task, slot)
+        self._ready.clear()
+        for pool in list(self._dispatcher.backlog):
+            self._lease_backlog(pool)
+
+    def _lease_backlog(self, pool: str) -> None:
+        backlog = self._dispatcher.backlog
+        free = self._dispatcher.free(pool)
+        if free <= 0:
+            if pool not in self._dispatcher.pools:
+                backlog.discard(pool)
+            return
+        found = list_ready(self.journal, pool, free)
+        if len(found) < free:
+            backlog.discard(pool)
+        for a in found:
+            if a.public_id in self._working:
+                backlog.add(pool)  # its rows are not written yet: at the next commit
+                continue
+            slot = self._dispatcher.take(pool)
+            if slot is None:
+                break
+            body = scheduled_body(self.journal, a.run, a.scheduled_seq)
+            config: Any = self.plan(self.run(None, a.public_id)[0]).steps[a.step].config
+            task = ReadyTask(
+                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], config.connector, body.get("input")
+            )
+            self._lease(task, slot)
+
+    def _lease(self, task: ReadyTask, slot: WorkerSlot) -> None:
+        self.taken.append(slot)
+        claim = ClaimActivity(
+            actor=Actor("worker", slot.worker, channel="worker"),
+            step=task.step,
+            generation=task.generation,
+            attempt=task.attempt,
+        )
+        state = self.command(None, task.run_id, claim)
+        if isinstance(state, Rejection):
+            slot.free += 1
+            self.taken.remove(slot)
+            return
+        key, tenant, _ = self.run(None, task.run_id)
+        plan = self.plan(key)
+        config: Any = plan.steps[task.step].config
+        self.out.tasks.append(
+            (
+                slot,
+                {
+                    "run_id": task.run_id,
+                    "tenant": tenant,
+                    "step": task.step,
+                    "label": plan.label(task.step),
+                    "generation": task.generation,
+                    "attempt": task.attempt,
+                    "fence": state.steps[task.step].fence,
+                    "key": task.key,
+                    "connector": task.connector,
+                    "input": task.input,
+                    "run_s": config.timeouts.run_s,
+                    "heartbeat_s": config.timeouts.heartbeat_s,
+                    "definition": plan.definition.name,
+                    "version": plan.version,
+                    "digest": plan.digest,
+                },
+            )
+        )
+
+    # Ending
+
+    def commit(self) -> None:
+        """Make everything durable, then remember the new states and prepare the news."""
+        if self.rows.runs or self.wrote_directly:
+            self.out.heed_timer(min((t[5] for t in self.rows.timers_new.values()), default=None))
+            self.journal.commit(self.rows)
+        else:
+            self.journal.rollback()
+        for run_id, (key, tenant, state) in self._working.items():
+            self._warm.put(run_id, key, tenant, state)
+            steps = {i: str(state.steps[i].status) for i in self._changed[run_id]}
+            self.out.news.append(FeedEvent(tenant, run_id, state.sequence, str(state.status), steps, self.now))
+
+    def abandon(self) -> None:
+        """Roll back and forget everything that was planned."""
+        self.journal.rollback()
+        for slot in self.taken:
+            slot.free += 1
+        for run_id in self._working:
+            self._warm.forget(run_id)
+        for tenant in self._directory_changed:
+            self._directories.pop(tenant, None)
+
+    def direct(self, write: Callable[[Journal], Any]) -> Any:
+        """Run an administrative write inside the transaction, undone by itself where it raises."""
+        self.journal.write("SAVEPOINT direct")
+        try:
+            result = write(self.journal)
+        except BaseException:
+            self.journal.write("ROLLBACK TO direct")
+            self.journal.write("RELEASE direct")
+            raise
+        self.journal.write("RELEASE direct")
+        self.wrote_directly = True
+        return result
+
+
+def required(args: dict[str, Any], name: str, kind: type | tuple[type, ...] = str) -> Any:
+    """An argument that must be there and of a type.
+
+    Raises:
+        InvalidInput: it is missing or of another type.
+    """
+    value = args.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise InvalidInput(f"'{name}' is missing or has the wrong type.", remedy="Correct the request.")
+    return value

@@ -1,0 +1,128 @@
+"""Requests of workers and of the engine's own services: offers, outcomes, heartbeats, expiries, timers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signoff.core import commands as c
+from signoff.core.rejection import Rejection
+from signoff.core.states import ErrorInfo, RunStatus, TimerKind
+from signoff.engine.dispatch import Dispatcher
+from signoff.engine.request import Request, ok, refused
+from signoff.engine.run_requests import answer_of
+from signoff.engine.transaction import Transaction, required
+from signoff.errors import NotFound
+from signoff.store.leases import remove_outbox, renew
+from signoff.store.times import to_micros
+
+Answer = dict[str, Any]
+Handler = Callable[[Transaction, Request], Answer]
+
+
+def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
+    """Handlers by request name."""
+
+    def offer(tx: Transaction, r: Request) -> Answer:
+        pools = required(r.args, "pools", list)
+        dispatcher.offer(r.actor.id, [str(p) for p in pools], required(r.args, "free", int), r.context)
+        return ok()
+
+    def withdraw(tx: Transaction, r: Request) -> Answer:
+        dispatcher.withdraw(r.actor.id)
+        return ok()
+
+    def complete(tx: Transaction, r: Request) -> Answer:
+        dispatcher.give_back(r.actor.id)
+        return _outcome(tx, r, c.CompleteActivity(**_claim(r), output=r.args.get("output"), digest=_digest(r)))
+
+    def fail(tx: Transaction, r: Request) -> Answer:
+        dispatcher.give_back(r.actor.id)
+        error = ErrorInfo(
+            str(r.args.get("code") or "error")[:100],
+            str(r.args.get("message") or "It gave no reason.")[:4000],
+            r.args.get("retryable") is not False,
+        )
+        return _outcome(tx, r, c.FailActivity(**_claim(r), error=error, digest=_digest(r)))
+
+    return {
+        "offer": offer,
+        "withdraw": withdraw,
+        "complete": complete,
+        "fail": fail,
+        "heartbeat": heartbeat,
+        "expire_lease": expire_lease,
+        "fire_timer": fire_timer,
+        "delivered": delivered,
+    }
+
+
+def _claim(r: Request) -> dict[str, Any]:
+    return {
+        "actor": r.actor,
+        "step": required(r.args, "step"),
+        "generation": required(r.args, "generation", int),
+        "attempt": required(r.args, "attempt", int),
+        "fence": required(r.args, "fence", int),
+    }
+
+
+def _digest(r: Request) -> str:
+    return str(r.args.get("digest") or "")
+
+
+def _outcome(tx: Transaction, r: Request, command: c.Command) -> Answer:
+    result = tx.command(r.tenant, required(r.args, "run_id"), command)
+    return refused(result) if isinstance(result, Rejection) else answer_of(result, getattr(command, "step", ""))
+
+
+def heartbeat(tx: Transaction, r: Request) -> Answer:
+    """Renew leases; tells which are lost and which should stop because the run is being stopped."""
+    claims, lost, stop = [], [], []
+    for i, claim in enumerate(required(r.args, "claims", list)):
+        run_id, step, generation, attempt, fence = claim
+        try:
+            key, _, state = tx.run(None, run_id)
+        except NotFound:
+            lost.append(i)
+            continue
+        if state.status is RunStatus.CANCELLING or state.is_terminal:
+            stop.append(i)
+        claims.append((i, (key.pk, step, generation, attempt, fence)))
+    held = tx.direct(lambda journal: renew(journal, [cl for _, cl in claims], to_micros(tx.now)))
+    lost += [i for (i, _), good in zip(claims, held, strict=True) if not good]
+    return ok(lost=lost, stop=stop)
+
+
+def expire_lease(tx: Transaction, r: Request) -> Answer:
+    """The rescuer found a lease that ran out; a heartbeat may have renewed it since."""
+    run_id = required(r.args, "run_id")
+    key, _, _ = tx.run(r.tenant, run_id)
+    claim = _claim(r)
+    still = tx.journal.rows(
+        "SELECT 1 FROM attempt WHERE run=? AND step=? AND generation=? AND attempt=? AND fence=? AND status='leased'"
+        " AND lease_until < ?",
+        (key.pk, claim["step"], claim["generation"], claim["attempt"], claim["fence"], to_micros(tx.now)),
+    )
+    if not still:
+        return ok(obsolete=True)
+    return _outcome(tx, r, c.ExpireLease(**claim))
+
+
+def fire_timer(tx: Transaction, r: Request) -> Answer:
+    """The timer pump found a due timer."""
+    command = c.FireTimer(
+        actor=r.actor,
+        step=required(r.args, "step"),
+        timer=TimerKind(required(r.args, "kind")),
+        generation=required(r.args, "generation", int),
+        attempt=required(r.args, "attempt", int),
+    )
+    return _outcome(tx, r, command)
+
+
+def delivered(tx: Transaction, r: Request) -> Answer:
+    """The relay delivered notices."""
+    ids = [int(i) for i in required(r.args, "ids", list)]
+    tx.direct(lambda journal: remove_outbox(journal, ids))
+    return ok()

@@ -1,0 +1,194 @@
+"""A worker: takes leased attempts, calls their connectors in threads, renews leases, reports outcomes.
+
+The same class runs embedded and in a process of its own; only its `Link` differs.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, Protocol
+
+from signoff.connectors.call import ActivityError, Call, Connector
+from signoff.errors import SignoffError, Unavailable
+from signoff.runtime.service import Service
+
+log = logging.getLogger("signoff.worker")
+MAX_OUTCOME_PAUSE_S = 5.0
+
+
+class Link(Protocol):
+    """A worker's connection to the engine."""
+
+    def offer(self, worker: str, pools: tuple[str, ...], free: int, on_task: Callable[[dict[str, Any]], None]) -> None:
+        """Say how many tasks can be taken; `on_task` is called (quickly returning) for each."""
+        ...
+
+    def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Send a worker request and wait; raises SignoffError, Unavailable where it may be sent again."""
+        ...
+
+    def post(
+        self, worker: str, do: str, tenant: str, args: dict[str, Any], done: Callable[[dict[str, Any]], None]
+    ) -> None:
+        """Send without waiting; `done` gets the raw answer later, from another thread."""
+        ...
+
+
+class Worker:
+    """Takes up to `slots` tasks at once."""
+
+    def __init__(
+        self,
+        name: str,
+        link: Link,
+        connectors: Mapping[str, Connector],
+        *,
+        pools: tuple[str, ...] = ("default",),
+        slots: int = 8,
+        executor: Executor | None = None,
+    ) -> None:
+        self.name = name
+        self._link = link
+        self._connectors = connectors
+        self._pools = pools
+        self._slots = slots
+        self._executor = executor or ThreadPoolExecutor(slots, thread_name_prefix="signoff-activity")
+        self._lock = threading.Lock()
+        self._active: dict[tuple[str, str, int, int, int], tuple[dict[str, Any], threading.Event]] = {}
+        self._idle = threading.Condition(self._lock)
+        self._draining = threading.Event()
+        self._pulse = _Pulse(self)
+
+    def start(self) -> None:
+        """Offer all slots."""
+        self.start_pulse()
+        self.offer()
+
+    def start_pulse(self) -> None:
+        """Begin renewing leases; slots are offered when the link stands."""
+        self._pulse.start()
+
+    def offer(self) -> None:
+        """Say (again) how many slots are free, for example after the link was renewed."""
+        if not self._draining.is_set():
+            with self._lock:
+                free = self._slots - len(self._active)
+            self._link.offer(self.name, self._pools, free, self._take)
+
+    def close(self, timeout_s: float = 10.0) -> None:
+        """Take no more tasks and wait for those at work; what is not done by then is left to its lease."""
+        self._draining.set()
+        try:
+            self._link.request(self.name, "withdraw", "", {})
+        except SignoffError:
+            log.info("the engine was not there to be told that worker %s stops", self.name)
+        with self._idle:
+            self._idle.wait_for(lambda: not self._active, timeout_s)
+            for _, stop in self._active.values():
+                stop.set()
+        self._pulse.close()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    # Tasks
+
+    def _take(self, task: dict[str, Any]) -> None:
+        stop = threading.Event()
+        with self._lock:
+            self._active[_claim(task)] = (task, stop)
+        self._pulse.hurry(task["heartbeat_s"])
+        self._executor.submit(self._perform, task, stop)
+
+    def _perform(self, task: dict[str, Any], stop: threading.Event) -> None:
+        try:
+            do, args = self._call(task, stop)
+        except BaseException as error:
+            log.exception("task %s of run %s", task["step"], task["run_id"])
+            do, args = "fail", {"code": "error", "message": f"{type(error).__name__}: {error}", "retryable": True}
+        claim = {k: task[k] for k in ("run_id", "step", "generation", "attempt", "fence", "digest")}
+        self._report(task, do, {**claim, **args}, 0.05)
+
+    def _call(self, task: dict[str, Any], stop: threading.Event) -> tuple[str, dict[str, Any]]:
+        connector = self._connectors.get(task["connector"])
+        if connector is None:
+            message = f"This worker has no connector '{task['connector']}'."
+            return "fail", {"code": "no_connector", "message": message, "retryable": False}
+        call = Call(task["run_id"], task["step"], task["attempt"], task["key"], task["input"], task["run_s"], stop)
+        try:
+            return "complete", {"output": connector(call)}
+        except ActivityError as error:
+            return "fail", {"code": error.code, "message": error.message, "retryable": error.retryable}
+        except Exception as error:
+            log.info("activity %s of run %s failed", task["step"], task["run_id"], exc_info=True)
+            return "fail", {"code": type(error).__name__, "message": str(error)[:2000] or type(error).__name__}
+
+    def _report(self, task: dict[str, Any], do: str, args: dict[str, Any], pause_s: float) -> None:
+        """Send the outcome until the engine has answered: an answer is worth more than a repeated call."""
+
+        def done(answer: dict[str, Any]) -> None:
+            if answer.get("error") == Unavailable.__name__ and not self._draining.wait(0):
+                timer = threading.Timer(pause_s, self._report, (task, do, args, min(pause_s * 2, MAX_OUTCOME_PAUSE_S)))
+                timer.daemon = True
+                timer.start()
+                return
+            if "error" in answer and answer.get("code") not in ("already_known", "stale_result", "run_over"):
+                log.warning("outcome of %s in run %s: %s", task["step"], task["run_id"], answer.get("message"))
+            with self._idle:
+                self._active.pop(_claim(task), None)
+                self._idle.notify_all()
+
+        try:
+            self._link.post(self.name, do, task["tenant"], args, done)
+        except (TypeError, ValueError):
+            message = "The activity's output is not JSON."
+            bad = {k: v for k, v in args.items() if k != "output"} | {
+                "code": "bad_output",
+                "message": message,
+                "retryable": False,
+            }
+            self._link.post(self.name, "fail", task["tenant"], bad, done)
+
+    # Leases
+
+    def renew(self) -> float | None:
+        """Renew all leases; returns when to do it again, None where nothing is at work."""
+        with self._lock:
+            claims = list(self._active)
+            shortest = min((t["heartbeat_s"] for t, _ in self._active.values()), default=None)
+        if not claims or shortest is None:
+            return None
+        answer = self._link.request(self.name, "heartbeat", "", {"claims": [list(c) for c in claims]})
+        with self._lock:
+            for i in (*answer["lost"], *answer["stop"]):
+                if claims[i] in self._active:
+                    self._active[claims[i]][1].set()
+        return float(shortest) / 3
+
+
+def _claim(task: dict[str, Any]) -> tuple[str, str, int, int, int]:
+    return (task["run_id"], task["step"], task["generation"], task["attempt"], task["fence"])
+
+
+class _Pulse(Service):
+    """Renews a worker's leases three times per heartbeat interval."""
+
+    name = "heartbeat"
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self._worker = worker
+        self._shortest = float("inf")
+
+    def hurry(self, heartbeat_s: float) -> None:
+        """A task came; wake only where the current pause could be too long for it."""
+        if heartbeat_s < self._shortest:
+            self._shortest = heartbeat_s
+            self.wake()
+
+    def work(self) -> float | None:
+        """One round; with nothing at work it looks again soon enough for any lease."""
+        pause = self._worker.renew()
+        limit = self._shortest / 3 if self._shortest != float("inf") else None
+        return pause if pause is not None else limit

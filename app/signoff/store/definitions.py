@@ -1,0 +1,127 @@
+"""Definitions, drafts and versions: statements of the writer, inside its transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from signoff.store.bodies import dump, load
+from signoff.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """The newest revision of a draft."""
+
+    definition_id: int
+    revision: int
+    document: dict[str, Any]
+    layout: dict[str, Any]
+    saved_by: str
+    saved_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A frozen version."""
+
+    id: int
+    definition_id: int
+    name: str
+    version: int
+    digest: str
+    document: dict[str, Any]
+    archived: bool
+
+
+def find_definition(journal: Journal, tenant: str, name: str) -> int | None:
+    """The key of a definition, or None."""
+    found = journal.rows("SELECT id FROM definition WHERE tenant=? AND name=?", (tenant, name))
+    return found[0][0] if found else None
+
+
+def add_definition(journal: Journal, tenant: str, name: str, title: str) -> int:
+    """A new definition; returns its key."""
+    journal.write("INSERT INTO definition(tenant, name, title, archived) VALUES (?,?,?,0)", (tenant, name, title))
+    found = find_definition(journal, tenant, name)
+    assert found is not None
+    return found
+
+
+def find_draft(journal: Journal, definition_id: int, revision: int | None = None) -> DraftRow | None:
+    """One revision of a draft, the newest by default."""
+    wanted = "AND revision=?" if revision is not None else "ORDER BY revision DESC LIMIT 1"
+    found = journal.rows(
+        f"SELECT definition_id, revision, document, layout, saved_by, saved_at FROM draft WHERE definition_id=? {wanted}",
+        (definition_id, revision) if revision is not None else (definition_id,),
+    )
+    return DraftRow(found[0][0], found[0][1], load(found[0][2]), load(found[0][3]), *found[0][4:]) if found else None
+
+
+def add_draft(
+    journal: Journal, definition_id: int, revision: int, document: object, layout: object, by: str, at: int
+) -> None:
+    """Append a revision; the primary key refuses a revision that exists."""
+    journal.write(
+        "INSERT INTO draft(definition_id, revision, document, layout, saved_by, saved_at) VALUES (?,?,?,?,?,?)",
+        (definition_id, revision, dump(document), dump(layout), by, at),
+    )
+    title = document.get("title") if isinstance(document, dict) else None
+    if isinstance(title, str) and title.strip():
+        journal.write("UPDATE definition SET title=? WHERE id=?", (title[:400], definition_id))
+
+
+_VERSION = (
+    "SELECT v.id, v.definition_id, d.name, v.version, v.digest, v.document, v.archived OR d.archived"
+    " FROM definition_version v JOIN definition d ON d.id = v.definition_id"
+)
+
+
+def _version(rows: list[tuple[Any, ...]]) -> VersionRow | None:
+    if not rows:
+        return None
+    r = rows[0]
+    return VersionRow(r[0], r[1], r[2], r[3], r[4], load(r[5]), bool(r[6]))
+
+
+def find_version(journal: Journal, tenant: str, name: str, version: int | None) -> VersionRow | None:
+    """A version by number, the newest by default."""
+    if version is None:
+        return _version(
+            journal.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? ORDER BY v.version DESC LIMIT 1", (tenant, name))
+        )
+    return _version(journal.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? AND v.version=?", (tenant, name, version)))
+
+
+def get_version(journal: Journal, version_id: int) -> VersionRow:
+    """A version by its key, which a run refers to."""
+    found = _version(journal.rows(f"{_VERSION} WHERE v.id=?", (version_id,)))
+    assert found is not None
+    return found
+
+
+def find_digest(journal: Journal, definition_id: int, digest: str) -> VersionRow | None:
+    """The version with that content, or None."""
+    return _version(journal.rows(f"{_VERSION} WHERE v.definition_id=? AND v.digest=?", (definition_id, digest)))
+
+
+def add_version(
+    journal: Journal, tenant: str, definition_id: int, digest: str, document: object, layout: object, by: str, at: int
+) -> int:
+    """Freeze content as the next version; returns its number."""
+    newest = journal.rows(
+        "SELECT coalesce(max(version), 0) FROM definition_version WHERE definition_id=?", (definition_id,)
+    )
+    version: int = newest[0][0] + 1
+    journal.write(
+        "INSERT INTO definition_version(tenant, definition_id, version, digest, document, layout, published_by,"
+        " published_at, archived) VALUES (?,?,?,?,?,?,?,?,0)",
+        (tenant, definition_id, version, digest, dump(document), dump(layout), by, at),
+    )
+    journal.write("UPDATE definition SET archived=0 WHERE id=?", (definition_id,))
+    return version
+
+
+def set_archived(journal: Journal, definition_id: int) -> None:
+    """No new runs; open runs and their versions stay."""
+    journal.write("UPDATE definition SET archived=1 WHERE id=?", (definition_id,))

@@ -1,0 +1,181 @@
+"""The write side on SQLite: one connection, one transaction at a time, many commands in each.
+
+Appending is conditional: a run row is only updated where its stored sequence is the one the decision was
+made on, and events are unique by (run, seq), so concurrent writers can never overwrite each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot
+from signoff.core.events import Event
+from signoff.core.states import RunState
+from signoff.errors import Conflict
+from signoff.store.bodies import load
+from signoff.store.dialects.sqlite import assert_durable
+from signoff.store.rows import Rows, RunKey
+from signoff.store.times import from_micros
+
+_INSERT_RUN = (
+    "INSERT INTO run(id, public_id, tenant, version_id, status, sequence, snapshot, business_key, started_by,"
+    " started_at, changed_at, reason) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_UPDATE_RUN = "UPDATE run SET status=?, sequence=?, snapshot=?, changed_at=?, reason=? WHERE id=? AND sequence=?"
+_INSERT_EVENT = "INSERT INTO event(run, seq, type, version, step, at, data, payload_id) VALUES (?,?,?,?,?,?,?,?)"
+_INSERT_PAYLOAD = "INSERT INTO payload(id, data) VALUES (?,?)"
+_INSERT_ATTEMPT = (
+    "INSERT INTO attempt(run, tenant, step, generation, attempt, status, fence, worker, lease_until, heartbeat_ms,"
+    " key, connector, pool, priority, scheduled_seq, created_at, changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_UPDATE_ATTEMPT = (
+    "UPDATE attempt SET status=?, fence=?, worker=?, lease_until=?, heartbeat_ms=?, changed_at=?"
+    " WHERE run=? AND step=? AND generation=? AND attempt=?"
+)
+_DELETE_TIMER = "DELETE FROM timer WHERE run=? AND step=?"
+_INSERT_TIMER = "INSERT INTO timer(run, step, kind, generation, attempt, due) VALUES (?,?,?,?,?,?)"
+_INSERT_APPROVAL = (
+    "INSERT INTO approval(id, run, tenant, step, generation, round, status, label, instructions, shown_digest, required,"
+    " given, opened_seq, opened_at, due) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_INSERT_APPROVER = "INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES (?,?,?,?,0)"
+_UPDATE_APPROVAL = "UPDATE approval SET status=?, given=?, closed_at=? WHERE run=? AND step=? AND generation=?"
+_ONE_APPROVAL = "(SELECT id FROM approval WHERE run=? AND step=? AND generation=?)"
+_VOTED = f"UPDATE approval_person SET voted=1, open=0 WHERE approval_id={_ONE_APPROVAL} AND login=?"
+_CLOSED = f"UPDATE approval_person SET open=0 WHERE approval_id={_ONE_APPROVAL}"
+_INSERT_OUTBOX = "INSERT INTO outbox(tenant, run, topic, step, data, at, tries) VALUES (?,?,?,?,?,?,0)"
+_DATA_EVENTS = (
+    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e LEFT JOIN payload p"
+    f" ON p.id = e.payload_id WHERE e.run=? AND e.type IN ({','.join('?' * len(DATA_EVENTS))}) ORDER BY e.seq"
+)
+_EVENTS = (
+    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e LEFT JOIN payload p"
+    " ON p.id = e.payload_id WHERE e.run=? AND e.seq>? ORDER BY e.seq"
+)
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """A core event from (type, version, at, step, data)."""
+    return decode_event(row[0], row[1], from_micros(row[2]), row[3], load(row[4]) or {})
+
+
+class Journal:
+    """The one writer's connection. Not thread-safe: it belongs to the writer thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._connection = engine.connect()
+        raw: Any = self._connection.connection.dbapi_connection
+        assert_durable(raw)
+        self._cursor = raw.cursor()
+        self._open = False
+        self.commit_count = 0
+        self.run_ids = self._counter("run")
+        self._payload_ids = self._counter("payload")
+        self._approval_ids = self._counter("approval")
+        self.before_commit: Callable[[], None] = lambda: None
+
+    def _counter(self, table: str) -> Callable[[], int]:
+        newest = self._cursor.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0]
+        return itertools.count(newest + 1).__next__
+
+    @property
+    def connection(self) -> Connection:
+        """SQLAlchemy's view of the connection, for administrative statements inside `begin`…`commit`."""
+        return self._connection
+
+    def begin(self) -> Rows:
+        """Take the write lock; returns an empty set of rows to fill."""
+        self._connection.begin()
+        self._open = True
+        return Rows(self._payload_ids, self._approval_ids)
+
+    def rollback(self) -> None:
+        """Give everything back; safe to call twice."""
+        if self._open:
+            self._open = False
+            self._connection.rollback()
+
+    def commit(self, rows: Rows) -> None:
+        """Write the rows and commit; after this returns they survive a power loss.
+
+        Raises:
+            Conflict: a run changed under the decision; everything was rolled back.
+        """
+        self._flush(rows)
+        self.before_commit()
+        self._connection.commit()
+        self._open = False
+        self.commit_count += 1
+        for run, state, _ in rows.runs.values():
+            run.stored_sequence = state.sequence
+
+    def _flush(self, rows: Rows) -> None:
+        new, changed = rows.run_rows()
+        self._many(_INSERT_PAYLOAD, rows.payloads)
+        self._many(_INSERT_RUN, new)
+        self._conditional(_UPDATE_RUN, changed, "run")
+        self._many(_INSERT_EVENT, rows.events)
+        self._many(_INSERT_ATTEMPT, [tuple(a) for a in rows.attempts_new.values()])
+        self._conditional(_UPDATE_ATTEMPT, list(rows.attempts_moved.values()), "attempt")
+        self._many(_DELETE_TIMER, list(rows.timers_gone))
+        self._many(_INSERT_TIMER, list(rows.timers_new.values()))
+        self._many(_INSERT_APPROVAL, rows.approvals_new)
+        self._many(_INSERT_APPROVER, rows.people_new)
+        self._many(_UPDATE_APPROVAL, rows.approvals_moved)
+        self._many(_VOTED, rows.people_voted)
+        self._many(_CLOSED, rows.people_closed)
+        self._many(_INSERT_OUTBOX, rows.outbox)
+
+    def _many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._cursor.executemany(statement, rows)
+
+    def _conditional(self, statement: str, rows: Sequence[Sequence[Any]], what: str) -> None:
+        if rows and self._cursor.executemany(statement, rows).rowcount != len(rows):
+            raise Conflict(
+                f"A {what} changed while it was being written.",
+                code="concurrent_write",
+                remedy="The command is tried again.",
+            )
+
+    # Reads inside the transaction
+
+    def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a parametrised query."""
+        found: list[tuple[Any, ...]] = self._cursor.execute(statement, tuple(parameters)).fetchall()
+        return found
+
+    def write(self, statement: str, parameters: Iterable[Any] = ()) -> int:
+        """Run one statement; returns the number of rows it changed."""
+        count: int = self._cursor.execute(statement, tuple(parameters)).rowcount
+        return count
+
+    def find_run(self, tenant: str | None, public_id: str) -> tuple[RunKey, str, RunState] | None:
+        """A run by its public id (within a tenant, where one is given): key, tenant, state from its snapshot."""
+        found = self.rows("SELECT id, version_id, sequence, tenant, snapshot FROM run WHERE public_id=?", (public_id,))
+        if not found or (tenant is not None and found[0][3] != tenant):
+            return None
+        pk, version_id, sequence, owner, snapshot = found[0]
+        return RunKey(pk, version_id, sequence), owner, self._state(pk, snapshot)
+
+    def find_run_by_key(self, pk: int) -> tuple[RunKey, str, RunState] | None:
+        """A run by its integer key."""
+        found = self.rows("SELECT public_id FROM run WHERE id=?", (pk,))
+        return self.find_run(None, found[0][0]) if found else None
+
+    def _state(self, pk: int, snapshot: bytes) -> RunState:
+        events = [event_of(r) for r in self.rows(_DATA_EVENTS, (pk, *DATA_EVENTS))]
+        return decode_snapshot(load(snapshot), events)
+
+    def events(self, pk: int, after: int = 0) -> list[Event]:
+        """All events of a run, oldest first."""
+        return [event_of(r) for r in self.rows(_EVENTS, (pk, after))]
+
+    def close(self) -> None:
+        """Give back what is open and close the connection."""
+        self.rollback()
+        self._connection.close()

@@ -1,0 +1,150 @@
+"""Claimable attempts, leases with fencing tokens, due timers, undelivered notices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine
+
+from signoff.store.bodies import load
+from signoff.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyAttempt:
+    """An attempt that may be claimed."""
+
+    run: int
+    public_id: str
+    tenant: str
+    step: str
+    generation: int
+    attempt: int
+    scheduled_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease that ran out."""
+
+    public_id: str
+    tenant: str
+    step: str
+    generation: int
+    attempt: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class DueTimer:
+    """An armed timer whose time has come."""
+
+    public_id: str
+    tenant: str
+    step: str
+    kind: str
+    generation: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A notice that has not been delivered yet."""
+
+    id: int
+    tenant: str
+    public_id: str
+    topic: str
+    step: str
+    data: dict[str, Any]
+    tries: int
+
+
+def list_ready(journal: Journal, pool: str, limit: int) -> list[ReadyAttempt]:
+    """Claimable attempts of a pool, highest priority first, then oldest first."""
+    return [
+        ReadyAttempt(*r)
+        for r in journal.rows(
+            "SELECT a.run, r.public_id, a.tenant, a.step, a.generation, a.attempt, a.scheduled_seq FROM attempt a"
+            " JOIN run r ON r.id = a.run WHERE a.status='ready' AND a.pool=? ORDER BY a.priority DESC, a.id LIMIT ?",
+            (pool, limit),
+        )
+    ]
+
+
+def scheduled_body(journal: Journal, run: int, seq: int) -> dict[str, Any]:
+    """The data of the `activity.scheduled` event an attempt refers to."""
+    found = journal.rows(
+        "SELECT coalesce(e.data, p.data) FROM event e LEFT JOIN payload p ON p.id = e.payload_id WHERE e.run=? AND e.seq=?",
+        (run, seq),
+    )
+    body: dict[str, Any] = load(found[0][0]) or {}
+    return body
+
+
+def renew(journal: Journal, claims: Sequence[Sequence[Any]], now: int) -> list[bool]:
+    """Renew leases; True for each claim (run key, step, generation, attempt, fence) that still holds."""
+    return [
+        journal.write(
+            "UPDATE attempt SET lease_until = ? + heartbeat_ms * 1000 WHERE run=? AND step=? AND generation=? AND attempt=?"
+            " AND fence=? AND status='leased'",
+            (now, *claim),
+        )
+        == 1
+        for claim in claims
+    ]
+
+
+def list_expired(engine: Engine, now: int, limit: int) -> list[Lease]:
+    """Leases that ran out before `now`."""
+    with engine.connect() as c:
+        found = c.exec_driver_sql(
+            "SELECT r.public_id, a.tenant, a.step, a.generation, a.attempt, a.fence FROM attempt a"
+            " JOIN run r ON r.id = a.run WHERE a.status='leased' AND a.lease_until < ? ORDER BY a.lease_until LIMIT ?",
+            (now, limit),
+        )
+        return [Lease(*r) for r in found]
+
+
+def list_due(engine: Engine, now: int, limit: int) -> list[DueTimer]:
+    """Armed timers due by `now`, earliest first."""
+    with engine.connect() as c:
+        found = c.exec_driver_sql(
+            "SELECT r.public_id, r.tenant, t.step, t.kind, t.generation, t.attempt FROM timer t JOIN run r ON r.id = t.run"
+            " WHERE t.due <= ? ORDER BY t.due, t.id LIMIT ?",
+            (now, limit),
+        )
+        return [DueTimer(*r) for r in found]
+
+
+def next_due(engine: Engine) -> int | None:
+    """When the next timer is due, in microseconds; None where none is armed."""
+    with engine.connect() as c:
+        found: int | None = c.exec_driver_sql("SELECT min(due) FROM timer").scalar()
+        return found
+
+
+def next_lease_end(engine: Engine) -> int | None:
+    """When the next lease runs out, in microseconds; None where none is held."""
+    with engine.connect() as c:
+        found: int | None = c.exec_driver_sql("SELECT min(lease_until) FROM attempt WHERE status='leased'").scalar()
+        return found
+
+
+def list_outbox(engine: Engine, limit: int) -> list[OutboxRow]:
+    """Undelivered notices, oldest first."""
+    with engine.connect() as c:
+        found = c.exec_driver_sql(
+            "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries FROM outbox o JOIN run r ON r.id = o.run"
+            " ORDER BY o.id LIMIT ?",
+            (limit,),
+        )
+        return [OutboxRow(r[0], r[1], r[2], r[3], r[4], load(r[5]), r[6]) for r in found]
+
+
+def remove_outbox(journal: Journal, ids: Sequence[int]) -> None:
+    """Delivered."""
+    for i in ids:
+        journal.write("DELETE FROM outbox WHERE id=?", (i,))

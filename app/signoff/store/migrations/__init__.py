@@ -1,0 +1,1 @@
+"""Alembic migrations. A released one is never edited."""

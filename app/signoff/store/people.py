@@ -1,0 +1,133 @@
+"""Accounts, sessions, idempotent requests, audit: statements of the writer, inside its transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from signoff.core.facts import Directory
+from signoff.store.bodies import dump, load
+from signoff.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A local account."""
+
+    login: str
+    name: str
+    email: str
+    password_hash: str
+    roles: tuple[str, ...]
+    active: bool
+
+
+def find_account(journal: Journal, tenant: str, login: str) -> Account | None:
+    """An account by login (logins are stored in lower case)."""
+    found = journal.rows(
+        "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? AND login=?",
+        (tenant, login.casefold()),
+    )
+    return Account(*found[0][:4], tuple(found[0][4].split()), bool(found[0][5])) if found else None
+
+
+def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[str, ...], at: int) -> None:
+    """Create or replace an account and its memberships."""
+    login = account.login.casefold()
+    journal.write(
+        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at) VALUES (?,?,?,?,?,?,?,?)"
+        " ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
+        " password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
+        (
+            tenant,
+            login,
+            account.name,
+            account.email,
+            account.password_hash,
+            " ".join(account.roles),
+            account.active,
+            at,
+        ),
+    )
+    journal.write("DELETE FROM membership WHERE tenant=? AND login=?", (tenant, login))
+    for group in groups:
+        journal.write("INSERT INTO membership(tenant, group_name, login) VALUES (?,?,?)", (tenant, group, login))
+    if not account.active:
+        journal.write("DELETE FROM session WHERE tenant=? AND login=?", (tenant, login))
+    journal.write(
+        "INSERT INTO setting(tenant, name, value) VALUES (?, 'directory_version', '1')"
+        " ON CONFLICT(tenant, name) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        (tenant,),
+    )
+
+
+def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, Account]]:
+    """Active people and groups of a tenant, and all accounts by login."""
+    accounts = {
+        r[0]: Account(*r[:4], tuple(r[4].split()), bool(r[5]))
+        for r in journal.rows(
+            "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? ORDER BY login",
+            (tenant,),
+        )
+    }
+    groups: dict[str, tuple[str, ...]] = {}
+    for group, login in journal.rows(
+        "SELECT group_name, login FROM membership WHERE tenant=? ORDER BY group_name, login", (tenant,)
+    ):
+        active = (login,) if login in accounts and accounts[login].active else ()
+        groups[group] = groups.get(group, ()) + active
+    version = journal.rows("SELECT value FROM setting WHERE tenant=? AND name='directory_version'", (tenant,))
+    people = {a.login: a.name for a in accounts.values() if a.active}
+    return Directory(int(version[0][0]) if version else 0, groups, people), accounts
+
+
+def hash_secret(secret: str) -> str:
+    """How session secrets (128 random bits or more) are stored."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def add_session(journal: Journal, secret: str, tenant: str, login: str, at: int, expires_at: int, address: str) -> None:
+    """Remember a session; expired ones of anybody are removed on the way."""
+    journal.write("DELETE FROM session WHERE expires_at < ?", (at,))
+    journal.write(
+        "INSERT INTO session(token_hash, tenant, login, created_at, expires_at, address) VALUES (?,?,?,?,?,?)",
+        (hash_secret(secret), tenant, login, at, expires_at, address),
+    )
+
+
+def remove_session(journal: Journal, tenant: str, secret: str) -> None:
+    """End a session."""
+    journal.write("DELETE FROM session WHERE tenant=? AND token_hash=?", (tenant, hash_secret(secret)))
+
+
+def find_request(journal: Journal, tenant: str, key: str) -> tuple[str, dict[str, Any]] | None:
+    """Digest and answer of an earlier request with that key."""
+    found = journal.rows("SELECT digest, answer FROM request WHERE tenant=? AND key=?", (tenant, key))
+    return (found[0][0], load(found[0][1])) if found else None
+
+
+def add_request(journal: Journal, tenant: str, key: str, digest: str, answer: dict[str, Any], at: int) -> None:
+    """Remember the answer given to a key."""
+    journal.write(
+        "INSERT INTO request(tenant, key, digest, answer, at) VALUES (?,?,?,?,?)",
+        (tenant, key, digest, dump(answer), at),
+    )
+
+
+def add_audit(
+    journal: Journal,
+    tenant: str,
+    at: int,
+    actor: str,
+    channel: str,
+    action: str,
+    subject: str,
+    outcome: str,
+    message: str,
+) -> None:
+    """Record what was done or refused outside of a run."""
+    journal.write(
+        "INSERT INTO audit(tenant, at, actor, channel, action, subject, outcome, message) VALUES (?,?,?,?,?,?,?,?)",
+        (tenant, at, actor, channel, action, subject, outcome, message[:2000]),
+    )

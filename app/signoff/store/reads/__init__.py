@@ -1,0 +1,1 @@
+"""Reads outside the writer: short transactions on connections of their own."""

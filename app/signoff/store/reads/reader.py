@@ -1,0 +1,29 @@
+"""A reader's connections: parametrised queries, each in a short read transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Engine
+
+
+class Reader:
+    """Thread-safe; never holds a transaction beyond one call, so that the WAL can be checkpointed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        with self._engine.connect() as connection:
+            return [tuple(r) for r in connection.exec_driver_sql(statement, tuple(parameters))]
+
+    def one(self, statement: str, parameters: Iterable[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        found = self.rows(statement, parameters)
+        return found[0] if found else None
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()

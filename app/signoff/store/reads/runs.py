@@ -1,0 +1,186 @@
+"""Runs, histories, attempts and inboxes for readers. Lists page by key, never by offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signoff.core.codec import DATA_EVENTS, decode_snapshot
+from signoff.core.events import Event
+from signoff.core.states import RunState
+from signoff.store.bodies import load
+from signoff.store.journal import event_of
+from signoff.store.reads.reader import Reader
+
+_DATA = "coalesce(e.data, p.data)"
+_EVENT_FROM = "FROM event e LEFT JOIN payload p ON p.id = e.payload_id"
+_MARKS = ",".join("?" * len(DATA_EVENTS))
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A row of the run list."""
+
+    pk: int
+    public_id: str
+    version_id: int
+    definition: str
+    title: str
+    version: int
+    digest: str
+    status: str
+    sequence: int
+    business_key: str
+    started_by: str
+    started_at: int
+    changed_at: int
+    reason: str
+
+
+_RUN = (
+    "SELECT r.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.status, r.sequence, r.business_key,"
+    " r.started_by, r.started_at, r.changed_at, r.reason FROM run r JOIN definition_version v ON v.id = r.version_id"
+    " JOIN definition d ON d.id = v.definition_id"
+)
+
+
+def list_runs(
+    reader: Reader,
+    tenant: str,
+    *,
+    status: str,
+    definition: str,
+    text: str,
+    after: tuple[int, int] | None,
+    limit: int,
+    open_only: bool = False,
+) -> list[RunRecord]:
+    """Runs, the most recently changed first; `after` is (changed_at, id) of the last row seen."""
+    where, parameters = ["r.tenant=?"], [tenant]
+    extra: list[Any] = []
+    if status:
+        where.append("r.status=?")
+        extra.append(status)
+    if definition:
+        where.append("d.name=?")
+        extra.append(definition)
+    if text:
+        where.append("(instr(lower(r.business_key), ?) OR instr(r.public_id, ?) OR instr(lower(r.started_by), ?))")
+        extra += [text.lower()] * 3
+    if after:
+        where.append("(r.changed_at, r.id) < (?, ?)")
+        extra += list(after)
+    if open_only:
+        where.append("r.status IN ('running', 'paused', 'stalled', 'cancelling')")
+    statement = f"{_RUN} WHERE {' AND '.join(where)} ORDER BY r.changed_at DESC, r.id DESC LIMIT ?"
+    return [RunRecord(*r) for r in reader.rows(statement, [*parameters, *extra, limit])]
+
+
+def find_run(reader: Reader, tenant: str, public_id: str) -> tuple[RunRecord, RunState] | None:
+    """A run and its state, read in one transaction."""
+    record = reader.one(f"{_RUN} WHERE r.tenant=? AND r.public_id=?", (tenant, public_id))
+    if record is None:
+        return None
+    found = RunRecord(*record)
+    body = reader.rows(
+        "SELECT 0, NULL, NULL, NULL, NULL, snapshot FROM run WHERE id=? UNION ALL"
+        f" SELECT e.seq, e.type, e.version, e.at, e.step, {_DATA} {_EVENT_FROM} WHERE e.run=? AND e.type IN ({_MARKS})"
+        " ORDER BY 1",
+        (found.pk, found.pk, *DATA_EVENTS),
+    )
+    snapshot = load(body[0][5])
+    state = decode_snapshot(snapshot, [event_of(r[1:]) for r in body[1:] if r[0] <= snapshot["sequence"]])
+    return found, state
+
+
+def list_events(
+    reader: Reader, tenant: str, public_id: str, after: int, limit: int
+) -> list[tuple[int, int, Event, dict[str, Any]]]:
+    """(sequence, at, event, raw data) of a run, oldest first."""
+    found = reader.rows(
+        f"SELECT e.seq, e.type, e.version, e.at, e.step, {_DATA} {_EVENT_FROM} WHERE e.run ="
+        " (SELECT id FROM run WHERE tenant=? AND public_id=?) AND e.seq > ? ORDER BY e.seq LIMIT ?",
+        (tenant, public_id, after, limit),
+    )
+    return [(r[0], r[3], event_of(r[1:]), load(r[5]) or {}) for r in found]
+
+
+def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any, ...]]:
+    """Columns of `AttemptView`, oldest first."""
+    return reader.rows(
+        "SELECT step, generation, attempt, status, fence, worker, key, lease_until, created_at, changed_at FROM attempt"
+        " WHERE run = (SELECT id FROM run WHERE tenant=? AND public_id=?) ORDER BY id",
+        (tenant, public_id),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRecord:
+    """An approval as one person on its roster sees it."""
+
+    id: int
+    run_id: str
+    definition: str
+    title: str
+    version: int
+    digest: str
+    started_by: str
+    step: str
+    label: str
+    generation: int
+    round: int
+    instructions: str
+    shown_digest: str
+    required: int
+    given: int
+    opened_at: int
+    due: int | None
+    status: str
+    run_status: str
+    opened: dict[str, Any]
+    voted: bool
+
+
+_APPROVAL = (
+    "SELECT a.id, r.public_id, d.name, d.title, v.version, v.digest, r.started_by, a.step, a.label, a.generation, a.round,"
+    " a.instructions, a.shown_digest, a.required, a.given, a.opened_at, a.due, a.status, r.status,"
+    f" {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+    " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
+    " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
+)
+
+
+def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
+    return [ApprovalRecord(*r[:19], load(r[19]) or {}, bool(r[20])) for r in rows]
+
+
+def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
+    """Open approvals of a person, oldest first; `after` is the id of the last one seen."""
+    return _approvals(
+        reader.rows(
+            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND m.open=1 AND m.approval_id > ? ORDER BY m.approval_id LIMIT ?",
+            (tenant, login, after, limit),
+        )
+    )
+
+
+def count_inbox(reader: Reader, tenant: str, login: str) -> int:
+    """How many approvals wait for a person, not counting those of their own runs."""
+    found = reader.one(
+        "SELECT count(*) FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.started_by <> m.login",
+        (tenant, login),
+    )
+    return found[0] if found else 0
+
+
+def find_approval(reader: Reader, tenant: str, login: str, run_id: str, step: str) -> ApprovalRecord | None:
+    """The newest approval of a step, if the person is on its roster."""
+    found = _approvals(
+        reader.rows(
+            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND r.public_id=? AND a.step=? ORDER BY a.generation DESC LIMIT 1",
+            (tenant, login, run_id, step),
+        )
+    )
+    return found[0] if found else None

@@ -1,0 +1,206 @@
+"""Rows of one transaction, collected while commands are decided and written together at its end.
+
+Later changes to the same row replace earlier ones, so that an attempt scheduled, claimed and finished in
+one commit is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from signoff.core.codec import encode_event, encode_snapshot
+from signoff.core.effects import (
+    ApprovalMoved,
+    ApprovalPut,
+    AttemptMoved,
+    AttemptPut,
+    AttemptStatus,
+    Effect,
+    Notice,
+    TimerCleared,
+    TimerSet,
+)
+from signoff.core.events import Event
+from signoff.core.states import RunState
+from signoff.errors import InvalidInput
+from signoff.store.bodies import INLINE_BYTES, MAX_BODY_BYTES, dump
+from signoff.store.times import to_micros
+
+
+@dataclass(slots=True)
+class RunKey:
+    """How a run is known to the store: its integer key, its version's key, and the sequence it was read at."""
+
+    pk: int
+    version_id: int
+    stored_sequence: int = 0
+
+
+@dataclass(slots=True)
+class Rows:
+    """What one transaction will write."""
+
+    next_payload: Callable[[], int]
+    next_approval: Callable[[], int]
+    runs: dict[int, tuple[RunKey, RunState, datetime]] = field(default_factory=dict)
+    events: list[tuple[Any, ...]] = field(default_factory=list)
+    payloads: list[tuple[int, bytes]] = field(default_factory=list)
+    attempts_new: dict[tuple[int, str, int, int], list[Any]] = field(default_factory=dict)
+    attempts_moved: dict[tuple[int, str, int, int], tuple[Any, ...]] = field(default_factory=dict)
+    timers_gone: set[tuple[int, str]] = field(default_factory=set)
+    timers_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
+    approvals_new: list[tuple[Any, ...]] = field(default_factory=list)
+    approvals_moved: list[tuple[Any, ...]] = field(default_factory=list)
+    people_new: list[tuple[Any, ...]] = field(default_factory=list)
+    people_voted: list[tuple[Any, ...]] = field(default_factory=list)
+    people_closed: list[tuple[Any, ...]] = field(default_factory=list)
+    outbox: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def record(
+        self, run: RunKey, before: RunState, after: RunState, events: Sequence[Event], effects: Sequence[Effect]
+    ) -> None:
+        """Add what one decision changed.
+
+        Raises:
+            InvalidInput: a body is larger than `MAX_BODY_BYTES`; nothing has been added.
+        """
+        at = events[-1].at
+        bodies = [(event, self._body(event)) for event in events]
+        seq_of: dict[tuple[str, str], int] = {}
+        for i, (event, body) in enumerate(bodies):
+            seq = before.sequence + 1 + i
+            step = getattr(event, "step", "")
+            seq_of[(event.wire, step)] = seq
+            payload_id = None
+            if body is not None and len(body) > INLINE_BYTES:
+                payload_id = self.next_payload()
+                self.payloads.append((payload_id, body))
+                body = None
+            self.events.append((run.pk, seq, event.wire, event.version, step, to_micros(event.at), body, payload_id))
+        self.runs[run.pk] = (run, after, at)
+        for effect in effects:
+            self._effect(run, after, at, effect, seq_of)
+
+    def _body(self, event: Event) -> bytes | None:
+        data = encode_event(event)
+        if not data:
+            return None
+        body = dump(data)
+        if len(body) > MAX_BODY_BYTES:
+            step = getattr(event, "step", "")
+            where = f"of step '{step}'" if step else "of the run"
+            raise InvalidInput(
+                f"A value {where} has {len(body)} bytes; at most {MAX_BODY_BYTES} are allowed.",
+                code="too_large",
+                remedy="Store large things elsewhere and pass a reference.",
+            )
+        return body
+
+    def _effect(
+        self, run: RunKey, state: RunState, at: datetime, effect: Effect, seq_of: dict[tuple[str, str], int]
+    ) -> None:
+        micros = to_micros(at)
+        match effect:
+            case AttemptPut() as a:
+                key = (run.pk, a.step, a.generation, a.attempt)
+                self.attempts_new[key] = [
+                    run.pk, state.tenant, a.step, a.generation, a.attempt, str(a.status), 0, "", 0, 0, a.key,
+                    a.connector, a.pool, a.priority, seq_of[("activity.scheduled", a.step)], micros, micros,
+                ]  # fmt: skip
+            case AttemptMoved() as m:
+                self._move_attempt(run, m, micros)
+            case TimerSet() as t:
+                self.timers_new[(run.pk, t.step)] = (
+                    run.pk, t.step, str(t.kind), t.generation, t.attempt, to_micros(t.due),
+                )  # fmt: skip
+            case TimerCleared() as t:
+                if self.timers_new.pop((run.pk, t.step), None) is None:
+                    self.timers_gone.add((run.pk, t.step))
+            case ApprovalPut():
+                self._open_approval(run, state, effect, micros, seq_of)
+            case ApprovalMoved():
+                self._move_approval(run, state, effect, micros)
+            case Notice() as n:
+                self.outbox.append((state.tenant, run.pk, n.topic, n.step, dump(n.data), micros))
+
+    def _move_attempt(self, run: RunKey, m: AttemptMoved, micros: int) -> None:
+        key = (run.pk, m.step, m.generation, m.attempt)
+        leased = m.status is AttemptStatus.LEASED
+        heartbeat_ms = int(m.heartbeat_s * 1000) if leased else 0
+        lease_until = micros + heartbeat_ms * 1000 if leased else 0
+        new = self.attempts_new.get(key)
+        if new is not None:
+            new[5], new[6], new[7], new[8], new[9], new[16] = (
+                str(m.status), m.fence, m.worker, lease_until, heartbeat_ms, micros,
+            )  # fmt: skip
+        else:
+            self.attempts_moved[key] = (str(m.status), m.fence, m.worker, lease_until, heartbeat_ms, micros, *key)
+
+    def _open_approval(
+        self, run: RunKey, state: RunState, a: ApprovalPut, micros: int, seq_of: dict[tuple[str, str], int]
+    ) -> None:
+        approval_id = self.next_approval()
+        due = to_micros(a.due) if a.due else None
+        self.approvals_new.append(
+            (
+                approval_id,
+                run.pk,
+                state.tenant,
+                a.step,
+                a.generation,
+                a.round,
+                "open",
+                a.label,
+                a.instructions,
+                a.shown_digest,
+                a.required,
+                0,
+                seq_of[("approval.opened", a.step)],
+                micros,
+                due,
+            )  # fmt: skip
+        )
+        self.people_new.extend((approval_id, login, state.tenant, 1) for login in a.roster)
+
+    def _move_approval(self, run: RunKey, state: RunState, m: ApprovalMoved, micros: int) -> None:
+        key = (run.pk, m.step, m.generation)
+        closed = m.status != "open"
+        approval = state.steps[m.step].approval
+        given = sum(v.outcome == "approved" for v in approval.votes) if approval else 0
+        self.approvals_moved.append((m.status, given, micros if closed else None, *key))
+        self.people_voted.extend((*key, login) for login in m.voted)
+        if closed:
+            self.people_closed.append(key)
+
+    def run_rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Rows to insert (new runs) and to update, the latter conditional on the stored sequence."""
+        new, changed = [], []
+        for run, state, at in self.runs.values():
+            snapshot = dump(encode_snapshot(state))
+            micros = to_micros(at)
+            if run.stored_sequence == 0:
+                started = to_micros(state.started_at or at)
+                new.append(
+                    (
+                        run.pk,
+                        state.run_id,
+                        state.tenant,
+                        run.version_id,
+                        str(state.status),
+                        state.sequence,
+                        snapshot,
+                        state.business_key,
+                        state.started_by,
+                        started,
+                        micros,
+                        state.reason,
+                    )  # fmt: skip
+                )
+            else:
+                changed.append(
+                    (str(state.status), state.sequence, snapshot, micros, state.reason, run.pk, run.stored_sequence)
+                )
+        return new, changed

@@ -1,0 +1,39 @@
+"""All tables. `metadata` is what a migrated database must equal (a test proves it)."""
+
+from sqlmodel import SQLModel
+
+from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
+from signoff.store.tables.delivery import OutboxTable, RequestTable
+from signoff.store.tables.people import AuditTable, MembershipTable, PersonTable, SessionTable, SettingTable
+from signoff.store.tables.runs import (
+    ApprovalPersonTable,
+    ApprovalTable,
+    AttemptTable,
+    EventTable,
+    PayloadTable,
+    RunTable,
+    TimerTable,
+)
+
+metadata = SQLModel.metadata
+
+__all__ = [
+    "ApprovalPersonTable",
+    "ApprovalTable",
+    "AttemptTable",
+    "AuditTable",
+    "DefinitionTable",
+    "DefinitionVersionTable",
+    "DraftTable",
+    "EventTable",
+    "MembershipTable",
+    "OutboxTable",
+    "PayloadTable",
+    "PersonTable",
+    "RequestTable",
+    "RunTable",
+    "SessionTable",
+    "SettingTable",
+    "TimerTable",
+    "metadata",
+]

@@ -1,0 +1,71 @@
+"""Accounts, groups, sessions, settings, and the audit of what is no part of a run."""
+
+from __future__ import annotations
+
+from sqlalchemy import Index
+from sqlmodel import Field, SQLModel
+
+
+class PersonTable(SQLModel, table=True):
+    """A local account. `roles` is a space-separated list."""
+
+    __tablename__ = "person"
+
+    tenant: str = Field(primary_key=True)
+    login: str = Field(primary_key=True)
+    name: str
+    email: str
+    password_hash: str
+    roles: str
+    active: bool = True
+    created_at: int
+
+
+class MembershipTable(SQLModel, table=True):
+    """Who belongs to which group."""
+
+    __tablename__ = "membership"
+
+    tenant: str = Field(primary_key=True)
+    group_name: str = Field(primary_key=True)
+    login: str = Field(primary_key=True)
+
+
+class SessionTable(SQLModel, table=True):
+    """A signed-in browser or tool; only the SHA-256 of its secret is stored."""
+
+    __tablename__ = "session"
+
+    token_hash: str = Field(primary_key=True)
+    tenant: str
+    login: str
+    created_at: int
+    expires_at: int
+    address: str
+
+
+class SettingTable(SQLModel, table=True):
+    """Small facts about an installation, for example the directory version."""
+
+    __tablename__ = "setting"
+
+    tenant: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    value: str
+
+
+class AuditTable(SQLModel, table=True):
+    """What people did outside of runs, and what they were refused."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("audit_by_time", "tenant", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    tenant: str
+    at: int
+    actor: str
+    channel: str
+    action: str
+    subject: str
+    outcome: str
+    message: str

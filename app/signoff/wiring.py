@@ -1,0 +1,274 @@
+"""Settings to a running system; the only file that names implementations."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import Engine as Database
+
+from signoff.connectors.call import Connector
+from signoff.connectors.registry import build_registry
+from signoff.core.states import Actor
+from signoff.engine.client import Signoff
+from signoff.engine.handle import Engine
+from signoff.engine.queries import Queries
+from signoff.engine.request import unwrap
+from signoff.engine.writer import LocalPort, Writer, read_request
+from signoff.errors import Unavailable
+from signoff.runtime.client import WireClient, WireLink
+from signoff.runtime.clock import utc_now
+from signoff.runtime.feed import LocalFeed
+from signoff.runtime.local import LocalLink
+from signoff.runtime.relay import Relay
+from signoff.runtime.rescuer import Rescuer
+from signoff.runtime.server import WireServer
+from signoff.runtime.service import Service
+from signoff.runtime.timers import TimerPump
+from signoff.runtime.wire import socket_address
+from signoff.runtime.worker import Worker
+from signoff.store.dialects.sqlite import open_engine
+from signoff.store.journal import Journal
+from signoff.store.migrate import upgrade
+from signoff.store.reads.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an installation is made of.
+
+    Attributes:
+        folder: data folder; holds `signoff.db`, secrets and the engine's socket.
+        modules: Python modules that register activities.
+        allowed_hosts: hosts inside private networks that HTTP activities may call.
+        demo_address: base URL of the demo service; "" outside of `signoff demo`.
+    """
+
+    folder: Path
+    modules: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    demo_address: str = ""
+
+    @property
+    def database(self) -> Path:
+        """The database file."""
+        return self.folder / "signoff.db"
+
+    @property
+    def address_file(self) -> Path:
+        """Where the engine writes the address it listens on."""
+        return self.folder / "engine.address"
+
+
+def templates() -> list[dict[str, Any]]:
+    """The ready-made definitions that ship with the product."""
+    here = Path(__file__).resolve()
+    places = (here.parent / "assets" / "templates", here.parents[2] / "assets" / "templates")
+    folder = next((p for p in places if p.is_dir()), None)
+    return [json.loads(f.read_text("utf-8")) for f in sorted(folder.glob("*.json"))] if folder else []
+
+
+@dataclass(slots=True)
+class Running:
+    """An engine in this process with its services; close it when done (or use `with`)."""
+
+    signoff: Signoff
+    writer: Writer
+    feed: LocalFeed
+    reader: Database
+    services: tuple[Service, ...]
+    workers: list[Worker] = field(default_factory=list)
+    server: WireServer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def save_person(
+        self,
+        login: str,
+        *,
+        name: str = "",
+        roles: Iterable[str] = (),
+        groups: Iterable[str] = (),
+        password: str = "",
+        email: str = "",
+        active: bool = True,
+        tenant: str = "default",
+    ) -> None:
+        """Create or change an account with the authority of the installation itself (set-up, tests, CLI)."""
+        args = {
+            "login": login,
+            "name": name or login,
+            "email": email,
+            "roles": list(roles),
+            "groups": list(groups),
+            "active": active,
+        }
+        install = Actor("system", "installation", "Installation", "cli")
+        request = read_request(
+            {"do": "save_person", "tenant": tenant, "args": {**args, "password": password}},
+            lambda answer: None,
+            "engine",
+            lambda tenant, login: None,
+        )
+        request.actor = install
+        unwrap(self.writer.ask(request))
+
+    def close(self) -> None:
+        """Stop workers, services and the writer, in that order; nothing acknowledged is lost."""
+        for worker in self.workers:
+            worker.close()
+        if self.server is not None:
+            self.server.close()
+        for service in self.services:
+            service.close()
+        self.writer.close()
+        self.feed.close()
+        self.signoff.queries.close()
+        self.reader.dispose()
+
+
+def start_engine(
+    settings: Settings,
+    *,
+    connectors: Mapping[str, Connector] | None = None,
+    now: Callable[[], datetime] = utc_now,
+    services: bool = True,
+) -> Running:
+    """Open the store (creating and migrating it) and start the writer and its services.
+
+    Raises:
+        StoreFault: the SQLite library or the database is not safe to use.
+    """
+    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    installed = connectors if connectors is not None else _registry(settings)
+    database = open_engine(settings.database)
+    with database.connect() as connection:
+        upgrade(connection)
+        connection.commit()
+    feed = LocalFeed()
+    writer = Writer(lambda: Engine(Journal(database), now, installed), feed.publish)
+    writer.start()
+    feed.start()
+    reader = open_engine(settings.database, read_only=True)
+    queries = Queries(Reader(reader), now, installed, templates())
+    port = LocalPort(writer, queries.find_password_hash)
+    background: tuple[Service, ...] = ()
+    if services:
+        pump = TimerPump(reader, writer, now)
+        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer))
+        for service in background:
+            service.start()
+    return Running(Signoff(port, queries, feed), writer, feed, reader, background)
+
+
+def _registry(settings: Settings) -> Mapping[str, Connector]:
+    return build_registry(settings.modules, allowed_hosts=settings.allowed_hosts, demo_address=settings.demo_address)
+
+
+def open_embedded(
+    folder: str | Path,
+    *,
+    connectors: Mapping[str, Connector] | None = None,
+    modules: Iterable[str] = (),
+    slots: int = 4,
+    now: Callable[[], datetime] = utc_now,
+    services: bool = True,
+) -> Running:
+    """The engine inside this process, for notebooks, scripts and tests: same interface, one file.
+
+    What it costs: user functions and pages share the interpreter with the writer, so that a busy function
+    slows every run (the separate processes of `signoff up` do not have this).
+
+    Args:
+        folder: data folder, created where it does not exist.
+        connectors: what activities may call; by default everything registered plus `http`.
+        modules: modules to import because they register activities.
+        slots: how many activities run at once; 0 starts no worker.
+        now: the clock, for tests.
+        services: whether timers, the rescuer and the relay run by themselves.
+    """
+    settings = Settings(Path(folder), modules=tuple(modules))
+    installed = connectors if connectors is not None else _registry(settings)
+    running = start_engine(settings, connectors=installed, now=now, services=services)
+    if slots:
+        worker = Worker("embedded", LocalLink(running.writer), installed, slots=slots)
+        worker.start()
+        running.workers.append(worker)
+    return running
+
+
+def listen(running: Running, settings: Settings) -> str:
+    """Let other processes in: serve the wire protocol and write its address beside the database."""
+    server = WireServer(
+        socket_address(settings.folder),
+        load_tokens(settings.folder),
+        running.writer,
+        running.signoff.queries.find_password_hash,
+    )
+    running.server = server
+    running.feed.subscribe(server.publish)
+    address = server.start()
+    temporary = settings.address_file.with_suffix(".new")
+    temporary.write_text(address, "utf-8")
+    temporary.replace(settings.address_file)
+    return address
+
+
+def load_tokens(folder: Path) -> dict[str, str]:
+    """The credentials of web processes and workers; made at random on the first start, readable by the owner only."""
+    path = folder / "tokens.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = {role: secrets.token_urlsafe(32) for role in ("client", "worker")}
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            json.dump(made, file)
+    found: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def wire_client(settings: Settings, role: str, name: str = "") -> WireClient:
+    """A connection to the engine of a data folder (not started yet)."""
+    token = load_tokens(settings.folder)[role]
+    return WireClient(lambda: settings.address_file.read_text("utf-8"), role, token, name)
+
+
+def open_remote(
+    settings: Settings, *, now: Callable[[], datetime] = utc_now, wait_s: float = 5.0
+) -> tuple[Signoff, WireClient]:
+    """The same `Signoff` over the wire: commands and feed through the engine process, reads from the file.
+
+    Raises:
+        Unavailable: no engine answers within `wait_s`.
+    """
+    client = wire_client(settings, "client")
+    if not client.start(wait_s):
+        client.close()
+        raise Unavailable(
+            f"No engine answers for '{settings.folder}'.", remedy="Start it with `signoff up`, or check --data."
+        )
+    reader = open_engine(settings.database, read_only=True)
+    queries = Queries(Reader(reader), now, _registry(settings), templates())
+    return Signoff(client, queries, client), client
+
+
+def start_worker(
+    settings: Settings, name: str, *, pools: tuple[str, ...] = ("default",), slots: int = 8
+) -> tuple[Worker, WireClient]:
+    """A worker of this process, connected over the wire; it offers its slots again after each reconnect."""
+    client = wire_client(settings, "worker", name)
+    worker = Worker(name, WireLink(client), _registry(settings), pools=pools, slots=slots)
+    client.on_connect = worker.offer
+    worker.start_pulse()
+    client.start()
+    return worker, client
