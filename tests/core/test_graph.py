@@ -7,6 +7,7 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from signoff.core import graph
 
 Graph = Mapping[int, set[int]]

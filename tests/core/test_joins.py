@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.core.kit import World, activity, approval, document, edge, once, wait
+from tests.core.kit import World, activity, document
 
 A_FAILED = {"a": "failed"}
 

@@ -13,10 +13,12 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DURATION = re.compile(
-    r"P(?=.)(?:(?P<years>\d+)Y)?(?:(?P<months>\d+)M)?(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
-    r"(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?"
+    r"P(?=.)(?:(?P<years>\d{1,9})Y)?(?:(?P<months>\d{1,9})M)?(?:(?P<weeks>\d{1,9})W)?(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?=.)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,6})?)S)?)?",
+    re.ASCII,
 )
 MAX_DURATION_DAYS = 3660
+FIRST_YEAR, LAST_YEAR = 1970, 2199
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +95,6 @@ def parse_local(text: str, zone: ZoneInfo) -> datetime:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(f"'{text[:40]}' is not a date and time such as 2027-03-28T09:00.") from None
+    if not FIRST_YEAR <= at.year <= LAST_YEAR:
+        raise ValueError(f"'{text[:40]}' is not between the years {FIRST_YEAR} and {LAST_YEAR}.")
     return at.astimezone(UTC) if at.tzinfo else local_to_utc(at, zone)

@@ -26,7 +26,7 @@ class _Shape:
 
     def __init__(self, cls: type, leave_out: frozenset[str] = frozenset()) -> None:
         hints = typing.get_type_hints(cls)
-        self.cls = cls
+        self.cls: Any = cls
         self.members: list[tuple[str, Any, Encode | None, Encode | None]] = []
         for f in fields(cls):
             if f.name in leave_out:
@@ -108,7 +108,9 @@ def decode_event(wire: str, version: int, at: datetime, step: str, data: Mapping
     shape = _EVENTS.get(wire)
     if shape is None:
         raise ValueError(f"Unknown event '{wire}': the database was written by a newer release.")
-    data = upcast(wire, version, data)
+    data, version = upcast(wire, version, data)
+    if version != shape.cls.version:
+        raise ValueError(f"Event '{wire}' has version {version}: the database was written by a newer release.")
     extra: dict[str, Any] = {"step": step} if _HAS_STEP[wire] else {}
     event: e.Event = shape.decode(data, at=at, **extra)
     return event

@@ -85,6 +85,13 @@ class Decide(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckApprovers(Command):
+    """People were deactivated: see whether an open approval can still reach its quorum. Sent by the engine."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorCommand(Command):
     """Common part of administrative commands: a reason and the sequence the operator was looking at."""
 
@@ -143,6 +150,7 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     ExpireLease,
     FireTimer,
     Decide,
+    CheckApprovers,
     PauseRun,
     ResumeRun,
     CancelRun,

@@ -9,11 +9,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from signoff.core.definition import ActivityConfig, StepKind
-from signoff.core.flow import is_handled
+from signoff.core.definition import ActivityConfig, Join, StepKind
+from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
-from signoff.core.quorum import usable_roster
+from signoff.core.quorum import find_person, who_may_still_decide
 from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
+from signoff.core.wording import clock, listed, sentence
 
 ALL_ACTIONS: tuple[str, ...] = (
     "decide",
@@ -34,7 +35,7 @@ class StepExplanation:
     Attributes:
         sentence: what is and why.
         next: what happens by itself and when; "" where nothing does.
-        waits_for: logins that may still decide, or "".
+        waits_for: logins that may still decide; empty where nobody is asked.
         actions: command names that the state allows now, already filtered by what the reader may do.
     """
 
@@ -86,11 +87,6 @@ def explain(plan: Plan, state: RunState, *, may: Collection[str] = ALL_ACTIONS, 
     )
 
 
-def clock(at: datetime | None) -> str:
-    """An instant as people read it: UTC, to the minute."""
-    return f"{at:%Y-%m-%d %H:%M} UTC" if at else "an unknown time"
-
-
 def _run_actions(state: RunState) -> tuple[str, ...]:
     if state.is_terminal:
         return ()
@@ -105,17 +101,18 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
         case RunStatus.SUCCEEDED:
             return f"The run succeeded on {clock(state.since)}."
         case RunStatus.REJECTED:
-            return f"The run ended on {clock(state.since)}. {state.reason}"
+            return f"The run was rejected on {clock(state.since)}. {sentence(state.reason)}"
         case RunStatus.FAILED:
-            return f"The run failed on {clock(state.since)}. {state.reason}"
+            return f"The run failed on {clock(state.since)}. {sentence(state.reason)}"
         case RunStatus.CANCELLED | RunStatus.TERMINATED:
-            return f"The run was {state.status} on {clock(state.since)}: {state.reason}"
+            return sentence(f"The run was {state.status} on {clock(state.since)}: {state.reason}")
         case RunStatus.PAUSED:
             return (
-                f"The run has been paused since {clock(state.since)}: {state.reason} Nothing starts and no clock runs."
+                f"The run has been paused since {clock(state.since)}: {sentence(state.reason)} "
+                "Nothing starts and no clock runs."
             )
         case RunStatus.STALLED:
-            return f"The run needs a person. {state.reason}"
+            return f"The run needs a person. {sentence(state.reason)}"
         case RunStatus.CANCELLING:
             running = ", ".join(f"'{s.label}'" for s in steps if s.status == StepStatus.RUNNING)
             return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
@@ -141,7 +138,7 @@ def _step(plan: Plan, state: RunState, step_id: str, may: Collection[str], reade
     waits_for = _deciders(state, step)
     sentence, following = _step_words(plan, state, step_id, step, waits_for)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
-    if "decide" in actions and reader and reader not in waits_for:
+    if "decide" in actions and reader and not find_person(reader, waits_for):
         actions.remove("decide")
     return StepExplanation(
         step=step_id,
@@ -160,9 +157,7 @@ def _step(plan: Plan, state: RunState, step_id: str, may: Collection[str], reade
 def _deciders(state: RunState, step: StepState) -> tuple[str, ...]:
     if step.approval is None or step.status is not StepStatus.WAITING:
         return ()
-    voted = {v.person for v in step.approval.votes}
-    usable = usable_roster(step.approval.roster, state.started_by, step.approval.requester_may_decide)
-    return tuple(p for p in usable if p not in voted)
+    return who_may_still_decide(step.approval, state.started_by)
 
 
 def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, ...]:
@@ -171,7 +166,7 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
     actions = []
     if step.approval and step.status is StepStatus.WAITING and state.status is not RunStatus.PAUSED:
         actions.append("decide")
-    unhandled = not step.outcome or not is_handled(plan, step_id, step.outcome)
+    unhandled = not step.outcome or needs_somebody(plan, state, step_id)
     if step.status in (StepStatus.FAILED, StepStatus.EXPIRED) and unhandled:
         actions.append("retry_step")
     open_now = (StepStatus.FAILED, StepStatus.EXPIRED, StepStatus.SCHEDULED, StepStatus.RETRYING, StepStatus.WAITING)
@@ -188,8 +183,10 @@ def _step_words(
     attempts = config.retry.max_attempts if isinstance(config, ActivityConfig) else 1
     match step.status:
         case StepStatus.PENDING:
-            before = [plan.label(e.source) for e in plan.incoming[step_id] if e.key not in state.edges]
-            return f"{label} has not begun.", f"It begins after {_names(before)}." if before else ""
+            open_edges = [e for e in plan.incoming[step_id] if e.key not in state.edges]
+            names = list(dict.fromkeys(f"'{plan.label(e.source)}'" for e in open_edges))
+            word = "and" if plan.steps[step_id].join is Join.ALL else "or"
+            return f"{label} has not begun.", f"It begins after {listed(names, word)}." if names else ""
         case StepStatus.SCHEDULED:
             return f"{label} has waited for a free worker since {clock(step.since)}.", "A worker takes it."
         case StepStatus.RUNNING:
@@ -201,7 +198,7 @@ def _step_words(
         case StepStatus.RETRYING:
             message = step.error.message if step.error else "it failed"
             return (
-                f"{label} failed at attempt {step.attempt} of {attempts}: {message}",
+                sentence(f"{label} failed at attempt {step.attempt} of {attempts}: {message}"),
                 f"It tries again at {clock(step.due)}." if step.due else "",
             )
         case StepStatus.WAITING:
@@ -210,11 +207,12 @@ def _step_words(
             done = {"approved": "was approved", "elapsed": "is over"}.get(step.outcome, "succeeded")
             return f"{label} {done} on {clock(step.since)}{_by(step)}.", ""
         case StepStatus.REJECTED:
-            comment = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
-            return f"{label} was rejected on {clock(step.since)}{_by(step)}" + (f": {comment}" if comment else "."), ""
+            said = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
+            comment = f": {said}" if said else ""
+            return sentence(f"{label} was rejected on {clock(step.since)}{_by(step)}{comment}"), ""
         case StepStatus.FAILED:
             message = step.error.message if step.error else "no reason was given"
-            return f"{label} failed on {clock(step.since)}: {message}", ""
+            return sentence(f"{label} failed on {clock(step.since)}: {message}"), ""
         case StepStatus.EXPIRED:
             return f"{label} expired on {clock(step.since)}: nobody decided it in time.", ""
         case StepStatus.SKIPPED:
@@ -238,10 +236,12 @@ def _waiting_words(
         return f"{label} waits until {clock(step.due)}.", f"The run goes on at {clock(step.due)}."
     assert step.approval is not None
     given = sum(v.outcome == "approved" for v in step.approval.votes)
-    count = f"{given} of {step.approval.required} approvals" if step.approval.required > 1 else "a decision"
-    names = _names(list(waits_for), "or") if waits_for else "nobody who may decide"
+    count = f"{given} of {step.approval.required} approvals"
+    names = listed(waits_for, "or")
     expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
     have = f" ({count} given)" if step.approval.required > 1 else ""
+    if not waits_for:
+        return f"{label} is open since {clock(step.since)}{have}, but nobody is left who may decide.", expiry
     return f"{label} has waited for a decision of {names} since {clock(step.since)}{have}.", expiry
 
 
@@ -249,9 +249,4 @@ def _by(step: StepState) -> str:
     if not step.approval or not step.approval.votes:
         return ""
     names = list(dict.fromkeys(v.name for v in step.approval.votes if v.outcome == step.outcome))
-    return f" by {_names(names)}" if names else ""
-
-
-def _names(names: list[str], word: str = "and") -> str:
-    shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}" if shown else ""
+    return f" by {listed(names)}" if names else ""

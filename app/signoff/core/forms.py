@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from signoff.core.definition import Field, FieldType
+from signoff.core.payload import MAX_SAFE_INTEGER, is_text, plain_json
 
 MAX_TEXT_CHARS = 20_000
-MAX_SAFE_INTEGER = 2**53 - 1
-"""RFC 8785 and every JavaScript reader are exact up to here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _problem(f: Field, what: str, wrong: str, remedy: str) -> ValueProblem:
 def _check_one(f: Field, value: object) -> tuple[Any, tuple[str, str] | None]:
     match f.type:
         case FieldType.TEXT | FieldType.LONG_TEXT:
-            if not isinstance(value, str):
+            if not isinstance(value, str) or not is_text(value):
                 return None, ("is not a text", "Give a text.")
             if len(value) > MAX_TEXT_CHARS:
                 return None, (f"is longer than {MAX_TEXT_CHARS} characters", "Shorten it.")
@@ -89,7 +89,7 @@ def _check_one(f: Field, value: object) -> tuple[Any, tuple[str, str] | None]:
             return _check_number(f, value)
         case FieldType.DATE:
             try:
-                return date.fromisoformat(str(value)).isoformat(), None
+                return date.fromisoformat(value if isinstance(value, str) else "").isoformat(), None
             except ValueError:
                 return None, (f"is not a date: '{str(value)[:40]}'", "Write it as YYYY-MM-DD.")
         case FieldType.CHOICE:
@@ -97,27 +97,40 @@ def _check_one(f: Field, value: object) -> tuple[Any, tuple[str, str] | None]:
                 return value, None
             return None, (f"has no choice '{str(value)[:40]}'", f"Choose one of: {', '.join(f.options)}.")
         case FieldType.LIST:
-            return (value, None) if isinstance(value, list) else (None, ("is not a list", "Give a JSON list."))
+            return _plain(value) if isinstance(value, list) else (None, ("is not a list", "Give a JSON list."))
         case FieldType.OBJECT:
-            return (value, None) if isinstance(value, dict) else (None, ("is not an object", "Give a JSON object."))
+            return _plain(value) if isinstance(value, dict) else (None, ("is not an object", "Give a JSON object."))
+
+
+def _plain(value: object) -> tuple[Any, tuple[str, str] | None]:
+    try:
+        return plain_json(value), None
+    except ValueError as error:
+        return None, ("cannot be stored", str(error))
 
 
 def _check_number(f: Field, value: object) -> tuple[Any, tuple[str, str] | None]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None, ("is not a number", "Give a number.")
-    if value != value or value in (float("inf"), float("-inf")):
+    if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
+        return None, ("is not below 2^53", "Give a smaller number.")
+    if isinstance(value, float) and not math.isfinite(value):
         return None, ("is not a finite number", "Give a finite number.")
     if f.type is FieldType.INTEGER:
         if value != int(value) or abs(value) > MAX_SAFE_INTEGER:
-            return None, ("is not a whole number up to 2^53", "Give a smaller whole number.")
+            return None, ("is not a whole number below 2^53", "Give a whole number.")
         value = int(value)
     else:
         value = float(value)
     if f.minimum is not None and value < f.minimum:
-        return None, (f"is below {f.minimum:g}", f"Give at least {f.minimum:g}.")
+        return None, (f"is below {_shown(f.minimum)}", f"Give at least {_shown(f.minimum)}.")
     if f.maximum is not None and value > f.maximum:
-        return None, (f"is above {f.maximum:g}", f"Give at most {f.maximum:g}.")
+        return None, (f"is above {_shown(f.maximum)}", f"Give at most {_shown(f.maximum)}.")
     return value, None
+
+
+def _shown(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
 
 
 _JSON_TYPES = {

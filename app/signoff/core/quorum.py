@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 
 from signoff.core.states import ApprovalState
 
 
+def person_key(login: str) -> str:
+    """One key for all spellings of a login: letter case and Unicode composition make nobody a second person."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", login).casefold())
+
+
+def same_person(one: str, other: str) -> bool:
+    """True where two logins name one person."""
+    return person_key(one) == person_key(other)
+
+
+def find_person(login: str, among: Iterable[str]) -> str | None:
+    """How `among` spells that person, or None."""
+    key = person_key(login)
+    return next((p for p in among if person_key(p) == key), None)
+
+
+def distinct(logins: Iterable[str]) -> tuple[str, ...]:
+    """Each person once, in order, in the first spelling."""
+    found: dict[str, str] = {}
+    for login in logins:
+        found.setdefault(person_key(login), login)
+    return tuple(found.values())
+
+
 def usable_roster(roster: tuple[str, ...], requester: str, requester_may_decide: bool) -> tuple[str, ...]:
     """The distinct people who may decide."""
-    return roster if requester_may_decide else tuple(p for p in roster if p != requester)
+    return roster if requester_may_decide else tuple(p for p in roster if not same_person(p, requester))
 
 
 def needed(required: int, usable: Sequence[str]) -> int:
@@ -30,3 +55,22 @@ def settled_outcome(approval: ApprovalState, requester: str) -> str | None:
     if len(usable) - len(rejections) < approval.required:
         return "rejected"
     return None
+
+
+def who_may_still_decide(
+    approval: ApprovalState, requester: str, active: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """Those on the roster who have not voted, may vote, and (where `active` is given) still have an account."""
+    voted = {person_key(v.person) for v in approval.votes}
+    there = None if active is None else {person_key(p) for p in active}
+    usable = usable_roster(approval.roster, requester, approval.requester_may_decide)
+    return tuple(p for p in usable if person_key(p) not in voted and (there is None or person_key(p) in there))
+
+
+def missing_deciders(approval: ApprovalState, requester: str, active: Collection[str]) -> int:
+    """How many people are lacking to reach the quorum; 0 or less while it can be reached.
+
+    Votes of people who have left since count: they were eligible when they voted.
+    """
+    approvals = sum(v.outcome == "approved" for v in approval.votes)
+    return approval.required - approvals - len(who_may_still_decide(approval, requester, active))

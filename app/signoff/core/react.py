@@ -22,7 +22,7 @@ from signoff.core.effects import (
     TimerSet,
 )
 from signoff.core.plan import Plan
-from signoff.core.states import RunState, RunStatus, StepState, StepStatus
+from signoff.core.states import RunState, RunStatus, StepStatus
 
 CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
 
@@ -75,57 +75,60 @@ def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Even
 def _attempts(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
-    done: set[str] = set()
+    """Rows of attempts: what the events say, then whatever the new state implies differently."""
+    rows: dict[str, tuple[int, int, AttemptStatus]] = {}
+    for step in touched:
+        if was := implied_attempt(before, step):
+            rows[step] = (before.steps[step].generation, before.steps[step].attempt, was)
     for event in events:
         match event:
             case e.ActivityScheduled():
-                config = plan.steps[event.step].config
-                assert isinstance(config, ActivityConfig)
-                status = implied_attempt(after, event.step)
-                out.append(
-                    AttemptPut(
-                        event.step,
-                        event.generation,
-                        event.attempt,
-                        AttemptStatus.HELD if status is AttemptStatus.HELD else AttemptStatus.READY,
-                        event.key,
-                        event.input,
-                        config.pool,
-                        config.priority,
-                        config.connector,
-                    )
-                )
-                done.add(event.step)
+                put = _put(plan, event, after)
+                out.append(put)
+                rows[event.step] = (event.generation, event.attempt, put.status)
             case e.ActivityStarted():
-                config = plan.steps[event.step].config
-                assert isinstance(config, ActivityConfig)
-                out.append(
-                    AttemptMoved(
-                        event.step,
-                        event.generation,
-                        event.attempt,
-                        AttemptStatus.LEASED,
-                        event.fence,
-                        event.worker,
-                        config.timeouts.heartbeat_s,
-                    )
-                )
-                done.add(event.step)
+                out.append(_leased(plan, event))
+                rows[event.step] = (event.generation, event.attempt, AttemptStatus.LEASED)
             case e.ActivitySucceeded():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
-                done.add(event.step)
+                rows.pop(event.step, None)
             case e.ActivityFailed():
                 out.append(_moved(event, AttemptStatus.FAILED))
-                done.add(event.step)
+                rows.pop(event.step, None)
             case _:
                 pass
-    for step in touched:
-        was, now = implied_attempt(before, step), implied_attempt(after, step)
-        if step not in done and was != now and was is not None:
-            old: StepState = before.steps[step]
-            out.append(
-                AttemptMoved(step, old.generation, old.attempt, now or AttemptStatus.CANCELLED, old.fence, old.worker)
-            )
+    for step, (generation, attempt, status) in rows.items():
+        now = implied_attempt(after, step)
+        if now is not status:
+            state = after.steps[step]
+            moved = now or AttemptStatus.CANCELLED
+            out.append(AttemptMoved(step, generation, attempt, moved, state.fence, state.worker))
+
+
+def _put(plan: Plan, event: e.ActivityScheduled, after: RunState) -> AttemptPut:
+    config = plan.steps[event.step].config
+    assert isinstance(config, ActivityConfig)
+    held = implied_attempt(after, event.step) is AttemptStatus.HELD
+    return AttemptPut(
+        event.step,
+        event.generation,
+        event.attempt,
+        AttemptStatus.HELD if held else AttemptStatus.READY,
+        event.key,
+        event.input,
+        config.pool,
+        config.priority,
+        config.connector,
+    )
+
+
+def _leased(plan: Plan, event: e.ActivityStarted) -> AttemptMoved:
+    config = plan.steps[event.step].config
+    assert isinstance(config, ActivityConfig)
+    heartbeat_s = config.timeouts.heartbeat_s
+    return AttemptMoved(
+        event.step, event.generation, event.attempt, AttemptStatus.LEASED, event.fence, event.worker, heartbeat_s
+    )
 
 
 def _moved(event: e.ActivitySucceeded | e.ActivityFailed, status: AttemptStatus) -> AttemptMoved:

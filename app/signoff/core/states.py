@@ -131,7 +131,7 @@ class StepState:
     """One step of one run.
 
     Attributes:
-        generation: 1, then one more per operator retry.
+        generation: 1, then one more per operator retry of this step or of one that had kept it from running.
         round: 1, then one more per send-back; part of the idempotency key.
         effect: 1, then one more where an operator declared a new effect.
         attempt: 1, 2, 3 … inside a generation; counted when it is scheduled.
@@ -171,6 +171,7 @@ class RunState:
         outputs: step id to output; kept out of snapshots (they would grow quadratically).
         edges: edge key to resolution; an absent key is not resolved yet.
         reason: why the run is stalled, paused, cancelling or over, as a sentence.
+        input_changed: sequence of the last edit of the input, 0 before the first.
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
     """
 
@@ -187,7 +188,7 @@ class RunState:
     reason: str = ""
     stopping: str = ""
     paused_at: datetime | None = None
-    paused_from: RunStatus | None = None
+    input_changed: int = 0
     input: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)

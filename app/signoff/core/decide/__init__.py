@@ -24,6 +24,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.ExpireLease: activities.expire_lease,
     c.FireTimer: timers.fire,
     c.Decide: approvals.decide,
+    c.CheckApprovers: approvals.check_approvers,
     c.PauseRun: operators.pause,
     c.ResumeRun: operators.resume,
     c.CancelRun: operators.cancel,

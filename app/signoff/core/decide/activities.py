@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from signoff.core import commands as c
 from signoff.core import events as e
@@ -12,11 +13,15 @@ from signoff.core.definition import ActivityConfig, EffectContract, StepKind
 from signoff.core.digest import digest_of
 from signoff.core.flow import resolve_edges
 from signoff.core.forms import check_values
+from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.retry import may_retry, next_attempt_at
 from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus
+from signoff.errors import InvalidInput
 
 OUTCOME_UNKNOWN = "outcome_unknown"
+MAX_ERROR_CHARS = 4_000
+MAX_ERROR_CODE_CHARS = 80
 
 
 def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
@@ -78,13 +83,30 @@ def _stale(build: Build, command: c.CompleteActivity | c.FailActivity | c.Expire
             "Nothing to do; it is kept as evidence.",
         )
     if step.status is not StepStatus.RUNNING:
+        known = _is_repetition(build, command)
         return Rejection(
-            "already_known",
-            f"The answer of this claim of '{label}' is already known ({step.status}).",
-            "Nothing to do.",
-            known=True,
+            "already_known" if known else "stale_result",
+            f"The answer of this claim of '{label}' is already known ({step.status})."
+            if known
+            else f"The result for '{label}' came after its claim was over ({step.status}).",
+            "Nothing to do." if known else "Nothing to do; it is kept as evidence.",
+            known=known,
         )
     return None
+
+
+def _is_repetition(build: Build, command: c.CompleteActivity | c.FailActivity | c.ExpireLease) -> bool:
+    """True where this very answer was accepted before, so that the sender may forget it."""
+    step = build.state.steps[command.step]
+    match command:
+        case c.CompleteActivity():
+            output, error = _checked_output(build, command)
+            accepted = step.status is StepStatus.SUCCEEDED
+            return accepted and error is None and build.state.outputs.get(command.step) == output
+        case c.FailActivity():
+            return step.status in (StepStatus.RETRYING, StepStatus.FAILED) and step.error == _storable(command.error)
+        case c.ExpireLease():
+            return False
 
 
 def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
@@ -92,17 +114,11 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
     if refused := _stale(build, command):
         return refused
     plan, now = build.plan, build.now
-    config = plan.steps[command.step].config
-    assert isinstance(config, ActivityConfig)
     step = build.state.steps[command.step]
-    output = command.output
-    if config.output:
-        clean, problems = check_values(config.output, output, what=f"the output of '{plan.label(command.step)}'")
-        if problems:
-            message = " ".join(p.sentence for p in problems)
-            _attempt_over(build, command.step, step, ErrorInfo("invalid_output", message, False))
-            return None
-        output = clean
+    output, error = _checked_output(build, command)
+    if error:
+        _attempt_over(build, command.step, step, error)
+        return None
     build.emit(
         e.ActivitySucceeded(
             at=now,
@@ -118,12 +134,34 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
     return None
 
 
+def _checked_output(build: Build, command: c.CompleteActivity) -> tuple[Any, ErrorInfo | None]:
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ActivityConfig)
+    what = f"the output of '{build.plan.label(command.step)}'"
+    try:
+        output = plain_json(command.output)
+    except ValueError as error:
+        return None, ErrorInfo("invalid_output", f"Something is wrong with {what}. {error}", False)
+    if not config.output:
+        return output, None
+    clean, problems = check_values(config.output, output, what=what)
+    if problems:
+        return None, ErrorInfo("invalid_output", " ".join(p.sentence for p in problems), False)
+    return clean, None
+
+
 def fail(build: Build, command: c.FailActivity) -> Rejection | None:
     """Record the failed attempt; try again where the policy allows it."""
     if refused := _stale(build, command):
         return refused
-    _attempt_over(build, command.step, build.state.steps[command.step], command.error)
+    _attempt_over(build, command.step, build.state.steps[command.step], _storable(command.error))
     return None
+
+
+def _storable(error: ErrorInfo) -> ErrorInfo:
+    """A worker's error, short enough and of whole characters."""
+    code, message = (text.encode(errors="replace").decode() for text in (error.code, error.message))
+    return ErrorInfo(code[:MAX_ERROR_CODE_CHARS] or "failed", message[:MAX_ERROR_CHARS], error.retryable)
 
 
 def expire_lease(build: Build, command: c.ExpireLease) -> Rejection | None:
@@ -181,5 +219,5 @@ def payload_digest(command: c.Command) -> str:
     body = getattr(command, "output", None)
     try:
         return digest_of(body)
-    except ValueError:
+    except InvalidInput:
         return ""

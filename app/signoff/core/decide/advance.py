@@ -13,13 +13,15 @@ from signoff.core.definition import ActivityConfig, ApprovalConfig, FailurePolic
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import (
     Readiness,
+    Standing,
     blocking_cause,
     edges_of_blocked,
     edges_of_untaken,
-    is_handled,
+    ended_badly,
     readiness,
     resolve_edges,
     scope_of,
+    standing,
 )
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
@@ -31,6 +33,7 @@ from signoff.core.states import (
     StepStatus,
     idempotency_key,
 )
+from signoff.core.wording import sentence
 
 
 def advance(build: Build, candidates: Iterable[str]) -> None:
@@ -187,10 +190,12 @@ def settle_run(build: Build) -> None:
     state, plan = build.state, build.plan
     if state.is_terminal or state.status is RunStatus.PAUSED:
         return
-    bad = {i: s for i, s in state.steps.items() if s.outcome and not is_handled(plan, i, s.outcome)}
-    failed = [i for i, s in bad.items() if s.outcome in ("failed", "expired")]
-    if failed and plan.definition.policies.failure is FailurePolicy.FAIL and not state.stopping:
-        stop(build, "failed", stall_reason(build, failed))
+    found = {i: standing(plan, state, i) for i in state.steps if ended_badly(state, i)}
+    bad = [i for i, how in found.items() if how is not Standing.DEALT_WITH]
+    failed = [i for i in bad if state.steps[i].outcome != "rejected"]
+    for_sure = [i for i in failed if found[i] is Standing.NEEDED]
+    if for_sure and plan.definition.policies.failure is FailurePolicy.FAIL and not state.stopping:
+        stop(build, "failed", stall_reason(build, for_sure))
         state = build.state
     if any(s.status in ACTIVE_STEPS for s in state.steps.values()):
         return
@@ -215,7 +220,7 @@ def stall_reason(build: Build, failed: list[str]) -> str:
             sentences.append(f"Nobody decided '{build.plan.label(i)}' in time.")
         else:
             message = step.error.message if step.error else "no reason was given"
-            sentences.append(f"'{build.plan.label(i)}' failed: {message}")
+            sentences.append(sentence(f"'{build.plan.label(i)}' failed: {message}"))
     return " ".join(sentences)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from signoff.core import events as e
-from signoff.core.commands import Decide
-from signoff.core.decide.advance import after
+from signoff.core.commands import CheckApprovers, Decide
+from signoff.core.decide.advance import after, fail_step
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig
 from signoff.core.flow import resolve_edges
-from signoff.core.quorum import settled_outcome
+from signoff.core.payload import is_text
+from signoff.core.quorum import find_person, missing_deciders, same_person, settled_outcome
 from signoff.core.rejection import Rejection
-from signoff.core.states import ApprovalState, RunState, RunStatus, StepState, StepStatus
+from signoff.core.states import ApprovalState, ErrorInfo, RunStatus, StepState, StepStatus
+from signoff.core.wording import clock
 
 OUTCOMES = ("approved", "rejected")
 MAX_COMMENT_CHARS = 10_000
@@ -22,9 +24,9 @@ def decide(build: Build, command: Decide) -> Rejection | None:
     if step is None or not isinstance(build.plan.steps[command.step].config, ApprovalConfig):
         return Rejection("unknown_step", f"There is no approval '{command.step}' in this run.", "Open the inbox.")
     refused = (
-        _already_handled(build, command, step)
-        or _may_not(build, command, step)
-        or _not_open(build, command)
+        _may_not(build, command, step)
+        or _already_handled(build, command, step)
+        or _not_open(build, command, step)
         or _bad_form(build, command)
         or _changed_meanwhile(build, command, step)
     )
@@ -47,7 +49,34 @@ def decide(build: Build, command: Decide) -> Rejection | None:
     outcome = settled_outcome(_approval(after_vote), build.state.started_by)
     if outcome:
         _settle(build, command, after_vote, outcome)
+    else:
+        _fail_if_unreachable(build, command.step)
     return None
+
+
+def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
+    """Compare an open approval with the people who exist now; without a quorum it fails as `no_approver`."""
+    step = build.state.steps.get(command.step)
+    if step is None or step.approval is None or step.status is not StepStatus.WAITING or build.state.is_terminal:
+        message = f"Step '{command.step}' of this run is no open approval."
+        return Rejection("not_open", message, "Nothing to do.", evidence=False)
+    if not _fail_if_unreachable(build, command.step):
+        message = f"'{build.plan.label(command.step)}' can still be decided."
+        return Rejection("still_decidable", message, "Nothing to do.", evidence=False)
+    return None
+
+
+def _fail_if_unreachable(build: Build, step_id: str) -> bool:
+    """A quorum is never clamped: where too few are left to reach it, the step says so and needs an operator."""
+    approval = _approval(build.state.steps[step_id])
+    missing = missing_deciders(approval, build.state.started_by, build.facts.directory.people)
+    if missing <= 0:
+        return False
+    people = "1 more person who may decide" if missing == 1 else f"{missing} more people who may decide"
+    message = f"No approver: the approval needs {approval.required} approvals, and {people} would have to exist."
+    fail_step(build, step_id, ErrorInfo("no_approver", message, False))
+    after(build, step_id)
+    return True
 
 
 def _approval(step: StepState) -> ApprovalState:
@@ -58,19 +87,21 @@ def _approval(step: StepState) -> ApprovalState:
 def _authority(build: Build, command: Decide) -> str:
     config = build.plan.steps[command.step].config
     assert isinstance(config, ApprovalConfig)
-    groups = [g for g in config.groups if command.actor.id in build.facts.directory.groups.get(g, ())]
-    return ", ".join(
-        [*(f"group {g}" for g in groups), *(["named person"] if command.actor.id in config.people else [])]
-    )
+    who, groups = command.actor.id, build.facts.directory.groups
+    found = [f"group {g}" for g in config.groups if find_person(who, groups.get(g, ()))]
+    if find_person(who, config.people):
+        found.append("named person")
+    return ", ".join(found) or "frozen roster"
 
 
 def _already_handled(build: Build, command: Decide, step: StepState) -> Rejection | None:
     label = build.plan.label(command.step)
-    mine = next((v for v in (step.approval.votes if step.approval else ()) if v.person == command.actor.id), None)
+    votes = step.approval.votes if step.approval else ()
+    mine = next((v for v in votes if same_person(v.person, command.actor.id)), None)
     if mine is not None and command.generation == step.generation:
         return Rejection(
             "already_decided",
-            f"You have already decided '{label}': {mine.outcome} on {mine.at:%Y-%m-%d %H:%M} UTC.",
+            f"You have already decided '{label}': {mine.outcome} on {clock(mine.at)}.",
             "Nothing to do.",
             known=mine.outcome == command.outcome,
         )
@@ -78,24 +109,27 @@ def _already_handled(build: Build, command: Decide, step: StepState) -> Rejectio
         last = step.approval.votes[-1]
         return Rejection(
             "already_handled",
-            f"'{label}' was already handled by {last.name} on {last.at:%Y-%m-%d %H:%M} UTC: {step.outcome}.",
+            f"'{label}' was already handled by {last.name} on {clock(last.at)}: {step.outcome}.",
             "Nothing to do.",
         )
     if step.status is StepStatus.EXPIRED:
-        return Rejection("expired", f"The time to decide '{label}' is over.", "Ask an operator to retry the approval.")
+        remedy = "Ask an operator to retry the approval."
+        return Rejection("expired", f"The time to decide '{label}' is over.", remedy)
     return None
 
 
-def _not_open(build: Build, command: Decide) -> Rejection | None:
-    state: RunState = build.state
+def _not_open(build: Build, command: Decide, step: StepState) -> Rejection | None:
+    state = build.state
     label = build.plan.label(command.step)
     if state.is_terminal:
         return Rejection("run_over", f"The run of '{label}' has ended as {state.status}.", "Nothing to do.")
     if state.status is RunStatus.PAUSED:
         return Rejection("paused", f"The run of '{label}' is paused.", "Decide when it has been resumed.")
-    if state.steps[command.step].status is not StepStatus.WAITING:
-        status = state.steps[command.step].status
-        return Rejection("not_open", f"'{label}' is not open for a decision; it is {status}.", "Open the inbox.")
+    if step.status is not StepStatus.WAITING:
+        return Rejection("not_open", f"'{label}' is not open for a decision; it is {step.status}.", "Open the inbox.")
+    if step.due is not None and step.due <= build.now:
+        remedy = "Ask an operator to retry the approval."
+        return Rejection("expired", f"The time to decide '{label}' was over at {clock(step.due)}.", remedy)
     return None
 
 
@@ -105,9 +139,10 @@ def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None
         return None
     if command.actor.kind != "person":
         return Rejection("not_a_person", f"Only a person can decide '{label}'.", "Sign in as a person.")
-    if command.actor.id not in step.approval.roster or command.actor.id not in build.facts.directory.people:
+    who = command.actor.id
+    if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
         return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")
-    if command.actor.id == build.state.started_by and not step.approval.requester_may_decide:
+    if same_person(who, build.state.started_by) and not step.approval.requester_may_decide:
         return Rejection(
             "own_request",
             f"You started this run, so you may not decide '{label}' yourself.",
@@ -127,8 +162,9 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
             "Approve or reject.",
             evidence=False,
         )
-    if len(command.comment) > MAX_COMMENT_CHARS:
-        return Rejection("comment_too_long", f"The comment on '{label}' is too long.", "Shorten it.", evidence=False)
+    if len(command.comment) > MAX_COMMENT_CHARS or not is_text(command.comment):
+        message = f"The comment on '{label}' is too long or no text."
+        return Rejection("bad_comment", message, "Shorten it.", evidence=False)
     if command.outcome in config.comment_required_on and not command.comment.strip():
         return Rejection(
             "comment_missing", f"'{label}' needs a comment when it is {command.outcome}.", "Say why.", evidence=False

@@ -11,7 +11,7 @@ from signoff.core.definition import ApprovalConfig, Step
 from signoff.core.digest import digest_of
 from signoff.core.events import ApprovalOpened
 from signoff.core.flow import input_summary, scope_of
-from signoff.core.quorum import needed, usable_roster
+from signoff.core.quorum import distinct, find_person, needed, usable_roster
 from signoff.core.states import ErrorInfo
 
 
@@ -21,8 +21,8 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     assert isinstance(config, ApprovalConfig)
     state, directory = build.state, build.facts.directory
     members = [m for g in config.groups for m in directory.groups.get(g, ())]
-    everyone = [*members, *(p for p in config.people if p in directory.people)]
-    roster = tuple(dict.fromkeys(everyone))
+    named = [known for p in config.people if (known := find_person(p, directory.people))]
+    roster = distinct([*members, *named])
     usable = usable_roster(roster, state.started_by, config.requester_may_decide)
     required = needed(config.required, usable)
     if not usable or required > len(usable):
@@ -53,13 +53,23 @@ def _shown(build: Build, step: Step, config: ApprovalConfig) -> dict[str, Any]:
     if config.shows:
         values: dict[str, Any] = build.plan.templates[step.id](scope)
     else:
-        labels = {f.name: f.label or f.name for f in build.plan.definition.input}
-        values = {labels[k]: v for k, v in build.state.input.items() if v is not None}
+        values = {}
+        for f in build.plan.definition.input:
+            if (value := build.state.input.get(f.name)) is not None:
+                values[_free_name(f.label or f.name, f.name, values)] = value
     summary = input_summary(build.plan, build.state, step.id)
     for source, outcome in summary.items():
         if outcome in ("failed", "expired", "rejected", "blocked"):
-            values = {**values, build.plan.label(source): f"({outcome})"}
+            name = _free_name(build.plan.label(source), source, values)
+            values = {**values, name: f"({outcome})"}
     return values
+
+
+def _free_name(label: str, name: str, taken: dict[str, Any]) -> str:
+    """A label that hides no other value: with the name beside it where two would read alike."""
+    while label in taken:
+        label = f"{label} ({name})"
+    return label
 
 
 def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], roster: tuple[str, ...], requester: str) -> str:

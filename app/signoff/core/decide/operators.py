@@ -8,10 +8,13 @@ from signoff.core.decide.advance import advance, after, settle_run, stop
 from signoff.core.decide.build import Build
 from signoff.core.definition import ActivityConfig
 from signoff.core.expression import ExpressionError
-from signoff.core.flow import is_handled, resolve_edges, scope_of
+from signoff.core.flow import needs_somebody, resolve_edges, scope_of
 from signoff.core.forms import check_values
+from signoff.core.payload import is_text, plain_json
 from signoff.core.rejection import Rejection
-from signoff.core.states import RunStatus, StepStatus
+from signoff.core.states import ACTIVE_STEPS, RunStatus, StepStatus
+
+CONDITION_ERROR = "condition_error"
 
 SKIPPABLE = (
     StepStatus.FAILED,
@@ -24,7 +27,7 @@ SKIPPABLE = (
 
 def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
     state = build.state
-    if not command.reason.strip():
+    if not command.reason.strip() or not is_text(command.reason):
         return Rejection("no_reason", f"Expected a reason to {wanted}.", "Say why; it goes into the audit trail.")
     if state.is_terminal:
         return Rejection(
@@ -73,7 +76,8 @@ def cancel(build: Build, command: c.CancelRun) -> Rejection | None:
     if refused := _common(build, command, "cancel the run"):
         return refused
     if build.state.status is RunStatus.CANCELLING:
-        return Rejection("already_stopping", "The run is already being stopped.", "Wait for it to end.", known=True)
+        again = build.state.stopping == "cancelled"
+        return Rejection("already_stopping", "The run is already being stopped.", "Wait for it to end.", known=again)
     stop(build, "cancelled", command.reason, command.actor)
     settle_run(build)
     return None
@@ -83,6 +87,9 @@ def terminate(build: Build, command: c.TerminateRun) -> Rejection | None:
     """End now; whatever still answers is evidence."""
     if refused := _common(build, command, "terminate the run"):
         return refused
+    for i, s in build.state.steps.items():
+        if s.status is StepStatus.PENDING or s.status in ACTIVE_STEPS:
+            build.emit(e.StepCancelled(at=build.now, step=i, reason=command.reason))
     build.emit(e.RunEnded(at=build.now, outcome="terminated", reason=command.reason, actor=command.actor))
     return None
 
@@ -107,25 +114,43 @@ def retry(build: Build, command: c.RetryStep) -> Rejection | None:
             StepStatus.BLOCKED: f"Mend '{plan.label(step.cause)}' first." if step.cause else "Mend its cause first.",
         }.get(step.status, "Nothing to do.")
         return Rejection("not_failed", f"Expected to retry failed step '{label}', but it is {step.status}.", remedy)
-    if is_handled(plan, command.step, step.outcome):
+    if not needs_somebody(plan, state, command.step):
         return Rejection(
             "already_dealt_with",
             f"Expected to {wanted}, but the process already went on from its end ({step.outcome}).",
             "Start a new run if it must be done again.",
         )
-    build.emit(
-        e.StepRetried(
-            at=build.now,
-            step=command.step,
-            generation=step.generation + 1,
-            actor=command.actor,
-            reason=command.reason,
-            new_effect=command.new_effect,
-            edges=_errors_again(build, command.step),
+    together = _failed_together(build, command.step)
+    for i in together:
+        build.emit(
+            e.StepRetried(
+                at=build.now,
+                step=i,
+                generation=state.steps[i].generation + 1,
+                actor=command.actor,
+                reason=command.reason,
+                new_effect=command.new_effect and i == command.step,
+                edges=_errors_again(build, i),
+            )
         )
-    )
-    advance(build, [command.step])
+    advance(build, together)
     return None
+
+
+def _failed_together(build: Build, step: str) -> list[str]:
+    """The step, and those that a condition beside its own stopped: siblings are only decided as one."""
+    together = [step]
+    for one in together:
+        for edge in build.plan.incoming[one]:
+            if build.state.edges.get(edge.key) != "error":
+                continue
+            for sibling in build.plan.outgoing[edge.source]:
+                other = build.state.steps[sibling.target]
+                stopped = other.status is StepStatus.FAILED and other.error and other.error.code == CONDITION_ERROR
+                if stopped and build.state.edges.get(sibling.key) == "error" and sibling.target not in together:
+                    together.append(sibling.target)
+    order = list(build.plan.steps)
+    return sorted(together, key=order.index)
 
 
 def _errors_again(build: Build, step: str) -> e.Edges:
@@ -191,7 +216,7 @@ def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
         return Rejection(
             "cannot_skip_now", f"Expected to {wanted}, but {reason}.", "Skip it when it waits or has failed."
         )
-    if step.outcome and is_handled(plan, command.step, step.outcome):
+    if step.outcome and not needs_somebody(plan, state, command.step):
         return Rejection(
             "already_dealt_with",
             f"Expected to {wanted}, but the process already went on from its end.",
@@ -202,7 +227,8 @@ def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
         try:
             safe = condition.decide(scope_of(state))
         except ExpressionError as error:
-            return Rejection("condition_error", f"Expected to {wanted}, but {error}", "Mend the input first.")
+            message = f"Expected to {wanted}, but its safety condition says nothing. {error}"
+            return Rejection("condition_error", message, "Mend the input first.")
         if not safe:
             return Rejection(
                 "unsafe_to_skip",
@@ -220,9 +246,15 @@ def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | 
             message = f"Skipping step '{definition.label}' needs a substitute output."
             return None, Rejection("output_missing", message, "Give one.", evidence=False)
         return None, None
+    what = f"the substitute output of '{definition.label}'"
+    try:
+        output = plain_json(command.output)
+    except ValueError as error:
+        message = f"Something is wrong with {what}. {error}"
+        return None, Rejection("invalid_output", message, "Correct it.", evidence=False)
     if not fields:
-        return command.output, None
-    clean, problems = check_values(fields, command.output, what=f"the substitute output of '{definition.label}'")
+        return output, None
+    clean, problems = check_values(fields, output, what=what)
     if problems:
         return None, Rejection("invalid_output", " ".join(p.sentence for p in problems), evidence=False)
     return clean, None
@@ -230,10 +262,13 @@ def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | 
 
 def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
     """Replace the run's input, checked against the form; later mappings read the new one."""
-    if refused := _common(build, command, "edit the run's input"):
+    wanted = "edit the run's input"
+    if refused := _common(build, command, wanted):
         return refused
-    changed = max((s.changed for s in build.state.steps.values()), default=0)
-    if refused := _seen(build, command, changed, "edit the run's input"):
+    if build.state.stopping:
+        return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
+    changed = max(build.state.input_changed, *(s.changed for s in build.state.steps.values()))
+    if refused := _seen(build, command, changed, wanted):
         return refused
     definition = build.plan.definition
     clean, problems = check_values(definition.input, command.input, what=f"the input of '{definition.title}'")

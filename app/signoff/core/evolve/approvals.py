@@ -7,6 +7,7 @@ from dataclasses import replace
 from signoff.core import events as e
 from signoff.core.evolve.steps import with_step
 from signoff.core.plan import Plan
+from signoff.core.quorum import find_person
 from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
 
 
@@ -28,7 +29,8 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     """One more vote; the step's clock goes on."""
     step = state.steps[event.step]
     assert step.approval is not None
-    vote = Vote(event.actor.id, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
+    person = find_person(event.actor.id, step.approval.roster) or event.actor.id
+    vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
     approval = replace(step.approval, votes=(*step.approval.votes, vote))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from signoff.core import events as e
 from signoff.core.plan import Plan
-from signoff.core.states import RunState, RunStatus, StepState
+from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState
 
 
 def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
@@ -31,25 +32,33 @@ def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
 
 def paused(plan: Plan, state: RunState, event: e.RunPaused) -> RunState:
     """Clocks stop; due times keep their value and are shifted on resume."""
-    return replace(
-        state,
-        status=RunStatus.PAUSED,
-        since=event.at,
-        reason=event.reason,
-        paused_at=event.at,
-        paused_from=state.status,
-    )
+    return replace(state, status=RunStatus.PAUSED, since=event.at, reason=event.reason, paused_at=event.at)
 
 
 def resumed(plan: Plan, state: RunState, event: e.RunResumed) -> RunState:
-    """Every due time moves by the part of the pause in which its clock would have run."""
-    began = state.paused_at or event.at
-    steps = {
-        i: replace(s, due=s.due + (event.at - max(began, s.since or began))) if s.due else s
-        for i, s in state.steps.items()
-    }
-    back = state.paused_from or RunStatus.RUNNING
-    return replace(state, status=back, since=event.at, reason="", paused_at=None, paused_from=None, steps=steps)
+    """Clocks go on. Where nothing can, `run.stalled` follows in the same commit."""
+    state = _clocks_go_on(state, event.at)
+    return replace(state, status=RunStatus.RUNNING, since=event.at, reason="")
+
+
+def _clocks_go_on(state: RunState, at: datetime) -> RunState:
+    """After a pause every due time moves by the part of the pause in which its clock would have run."""
+    if state.paused_at is None:
+        return state
+    began = state.paused_at
+    steps = {}
+    for i, s in state.steps.items():
+        if s.status not in ACTIVE_STEPS:
+            steps[i] = s
+            continue
+        stood = at - max(began, s.since or began)
+        first = s.first_scheduled_at
+        steps[i] = replace(
+            s,
+            due=s.due + stood if s.due else None,
+            first_scheduled_at=first + (at - max(began, first)) if first else None,
+        )
+    return replace(state, paused_at=None, steps=steps)
 
 
 def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:
@@ -59,14 +68,13 @@ def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:
 
 def stopping(plan: Plan, state: RunState, event: e.RunStopping) -> RunState:
     """No new work; what is under way is awaited. A pause ends here."""
+    state = _clocks_go_on(state, event.at)
     return replace(
         state,
         status=RunStatus.CANCELLING,
         since=event.at,
         reason=event.reason,
         stopping=event.outcome,
-        paused_at=None,
-        paused_from=None,
     )
 
 
@@ -79,14 +87,13 @@ def ended(plan: Plan, state: RunState, event: e.RunEnded) -> RunState:
         reason=event.reason,
         stopping="",
         paused_at=None,
-        paused_from=None,
         steps={i: replace(s, timer=None, due=None) if s.timer else s for i, s in state.steps.items()},
     )
 
 
 def input_edited(plan: Plan, state: RunState, event: e.InputEdited) -> RunState:
     """The mended input."""
-    return replace(state, input=event.input)
+    return replace(state, input=event.input, input_changed=state.sequence)
 
 
 def unchanged(plan: Plan, state: RunState, event: e.Event) -> RunState:

@@ -158,7 +158,7 @@ def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
 
 
 def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunState:
-    """Set steps behind `step` that never ran (blocked, not taken) back to pending, with their edges."""
+    """Set steps behind `step` that never ran (blocked, not taken) back to pending, in a new generation."""
     never_ran = (StepStatus.BLOCKED, StepStatus.NOT_TAKEN)
     steps, edges = dict(state.steps), dict(state.edges)
     todo = [step]
@@ -169,7 +169,7 @@ def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunSta
             if old.status in never_ran:
                 todo.append(edge.target)
                 steps[edge.target] = StepState(
-                    generation=old.generation, round=old.round, effect=old.effect, fence=old.fence,
+                    generation=old.generation + 1, round=old.round, effect=old.effect, fence=old.fence,
                     changed=state.sequence, since=at,
                 )  # fmt: skip
     return replace(state, steps=steps, edges=edges)
@@ -178,6 +178,4 @@ def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunSta
 def _run_goes_on(state: RunState, at: datetime) -> RunState:
     if state.status is RunStatus.STALLED:
         return replace(state, status=RunStatus.RUNNING, since=at, reason="")
-    if state.status is RunStatus.PAUSED and state.paused_from is RunStatus.STALLED:
-        return replace(state, paused_from=RunStatus.RUNNING)
     return state

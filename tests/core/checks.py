@@ -1,0 +1,170 @@
+"""What must hold after every event of every run (reliability §1.3). The ledger is the test's own memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot, encode_event, encode_snapshot
+from signoff.core.definition import Join
+from signoff.core.evolve import evolve
+from signoff.core.explain import explain
+from signoff.core.plan import Plan
+from signoff.core.quorum import person_key, who_may_still_decide
+from signoff.core.react import implied_attempt, implied_timer, implies_open_approval, react
+from signoff.core.states import RunState, RunStatus, StepStatus
+from tests.core.rows import Rows
+
+COMPLETIONS = (e.ActivitySucceeded, e.StepFailed, e.WaitElapsed, e.ApprovalSettled, e.ApprovalExpired, e.StepSkipped)
+SENTENCE_ENDS = (".", "!", "?", "…")
+
+
+def through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def again(event: e.Event) -> e.Event:
+    """The event as it comes back from the journal."""
+    data = through_json(encode_event(event))
+    return decode_event(event.wire, event.version, event.at, getattr(event, "step", ""), data)
+
+
+class Ledger:
+    """Follows a run event by event and keeps its own account of grants, endings and edges."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.mirror = RunState()
+        self.rows = Rows()
+        self.fences: dict[str, list[int]] = {}
+        self.endings: set[tuple[str, int]] = set()
+        self.edges: set[tuple[str, int]] = set()
+        self.votes: set[tuple[str, int, str]] = set()
+        self.data_events: list[e.Event] = []
+
+    def follow(self, before: RunState, after: RunState, events: Sequence[e.Event], active: Sequence[str]) -> None:
+        """Check one decision."""
+        for event in events:
+            self._one(event)
+        assert self.mirror == after, "replay does not give the state"
+        assert after.sequence == before.sequence + len(events)
+        snapshot = through_json(encode_snapshot(after))
+        assert decode_snapshot(snapshot, self.data_events) == after
+        self.rows.apply(react(self.plan, before, after, events))
+        self.rows.check(self.plan, after)
+        check_way_forward(self.plan, after, active)
+        check_joins(self.plan, after)
+        check_explanation(self.plan, after)
+
+    def _one(self, event: e.Event) -> None:
+        copy = again(event)
+        assert copy == event, "the codec changed an event"
+        was = self.mirror
+        assert not was.is_terminal or isinstance(event, e.EvidenceRecorded)
+        if event.wire in DATA_EVENTS:
+            self.data_events.append(copy)
+        if isinstance(event, e.ActivityStarted):
+            grants = self.fences.setdefault(event.step, [0])
+            assert event.fence > grants[-1], "a fence was granted twice"
+            grants.append(event.fence)
+        if isinstance(event, e.ActivitySucceeded):
+            assert event.fence == self.fences[event.step][-1], "a result of an older claim was accepted"
+        if isinstance(event, COMPLETIONS):
+            ending = (event.step, was.steps[event.step].generation)
+            skipped_after = isinstance(event, e.StepSkipped) and was.steps[event.step].outcome in ("failed", "expired")
+            assert ending not in self.endings or skipped_after, "a step ended twice in one generation"
+            self.endings.add(ending)
+        if isinstance(event, e.DecisionRecorded):
+            self._vote(was, event)
+        self._edges(was, event)
+        self.mirror = evolve(self.plan, was, copy)
+
+    def _vote(self, was: RunState, event: e.DecisionRecorded) -> None:
+        key = (event.step, event.generation, person_key(event.actor.id))
+        assert key not in self.votes, "one person decided twice"
+        self.votes.add(key)
+        step = was.steps[event.step]
+        assert step.approval is not None
+        assert step.status is StepStatus.WAITING
+        assert person_key(event.actor.id) in {person_key(p) for p in step.approval.roster}
+        assert step.approval.requester_may_decide or person_key(event.actor.id) != person_key(was.started_by)
+        assert step.due is None or event.at < step.due
+        assert event.generation == step.generation
+        assert event.shown_digest == step.approval.shown_digest
+
+    def _edges(self, was: RunState, event: e.Event) -> None:
+        resolved: e.Edges = getattr(event, "edges", ())
+        if isinstance(event, e.StepRetried):
+            assert all(was.edges[key] == "error" for key, _ in resolved)
+            return
+        step = getattr(event, "step", "")
+        for key, state in resolved:
+            edge = self.plan.edges[key]
+            assert edge.source == step
+            once = (key, was.steps[step].generation)
+            mended = isinstance(event, e.StepSkipped) and was.steps[step].outcome in ("failed", "expired")
+            assert once not in self.edges or mended, f"edge {key} resolved twice"
+            if state != "error":
+                self.edges.add(once)
+
+
+def check_way_forward(plan: Plan, state: RunState, active: Sequence[str]) -> None:
+    """Work, a timer or a person moves the run on; or it says why not."""
+    if state.is_terminal:
+        assert not any(s.timer for s in state.steps.values())
+        assert not any(
+            s.status in ("scheduled", "running", "waiting", "retrying", "pending") for s in state.steps.values()
+        )
+        return
+    if state.status in (RunStatus.PAUSED, RunStatus.STALLED):
+        assert state.reason
+        return
+    ways = [i for i in state.steps if implied_attempt(state, i) or implied_timer(state, i)]
+    for i, s in state.steps.items():
+        if implies_open_approval(state, i) and s.approval:
+            assert who_may_still_decide(s.approval, state.started_by)
+            ways.append(i)
+    assert ways, "nothing can go on, and nobody is told"
+    for i, s in state.steps.items():
+        if s.status is StepStatus.RUNNING:
+            assert s.timer is not None, f"nobody watches running {i}"
+        if s.status is StepStatus.RETRYING:
+            assert s.timer is not None, f"nobody retries {i}"
+
+
+def check_joins(plan: Plan, state: RunState) -> None:
+    """No pending step has everything it needs, and nothing began that was not allowed to."""
+    stopped = state.is_terminal or state.status is RunStatus.CANCELLING
+    for i, s in state.steps.items():
+        found = [state.edges.get(e.key) for e in plan.incoming[i]]
+        if s.status is StepStatus.PENDING and not stopped:
+            assert None in found, f"{i} waits for nothing"
+            assert plan.steps[i].join is Join.ALL or "live" not in found
+        if s.status is StepStatus.NOT_TAKEN:
+            assert set(found) == {"dead"}
+        if s.status is StepStatus.BLOCKED and not stopped:
+            assert "blocked" in found
+            assert s.cause in plan.steps
+
+
+def check_explanation(plan: Plan, state: RunState) -> None:
+    """Whole sentences everywhere, and somebody named wherever somebody is needed."""
+    told = explain(plan, state)
+    for text in [told.sentence, *(s.sentence for s in told.steps)]:
+        assert text, "nothing is said"
+        assert text[0] in "'TABCDEFGHIJKLMNOPQRSTUVWXYZ", text
+        assert text.endswith(SENTENCE_ENDS), text
+        assert "None" not in text, text
+        assert "  " not in text, text
+    for text in [told.next, *(s.next for s in told.steps)]:
+        assert not text or text.endswith(SENTENCE_ENDS), text
+    if state.is_terminal:
+        assert told.actions == ()
+        assert not any(s.actions or s.waits_for for s in told.steps)
+    else:
+        assert told.actions
+        assert told.next or state.status is RunStatus.RUNNING
+    if state.status is RunStatus.STALLED:
+        assert any({"retry_step", "skip_step"} & set(s.actions) for s in told.steps), "stalled, and nothing can be done"

@@ -1,0 +1,76 @@
+"""A model of the rows that the effects of `react` write, compared with what the state implies."""
+
+from __future__ import annotations
+
+from signoff.core.effects import (
+    ApprovalMoved,
+    ApprovalPut,
+    AttemptMoved,
+    AttemptPut,
+    AttemptStatus,
+    Effect,
+    Notice,
+    TimerCleared,
+    TimerSet,
+)
+from signoff.core.plan import Plan
+from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.states import RunState
+
+OPEN_ATTEMPTS = {AttemptStatus.READY, AttemptStatus.HELD, AttemptStatus.LEASED}
+
+
+class Rows:
+    """Tables as dictionaries. Each effect must fit the row it finds, as a conditional update would."""
+
+    def __init__(self) -> None:
+        self.attempts: dict[tuple[str, int, int], AttemptMoved | AttemptPut] = {}
+        self.timers: dict[tuple[str, str, int, int], TimerSet] = {}
+        self.approvals: dict[tuple[str, int], str] = {}
+        self.voted: dict[tuple[str, int], tuple[str, ...]] = {}
+
+    def apply(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case AttemptPut():
+                    key = (effect.step, effect.generation, effect.attempt)
+                    assert key not in self.attempts, f"attempt {key} was put twice"
+                    self.attempts[key] = effect
+                case AttemptMoved():
+                    key = (effect.step, effect.generation, effect.attempt)
+                    assert self.attempts[key].status in OPEN_ATTEMPTS, f"attempt {key} was over"
+                    self.attempts[key] = effect
+                case TimerSet():
+                    name = (effect.step, str(effect.kind), effect.generation, effect.attempt)
+                    assert name not in self.timers, f"timer {name} was armed twice"
+                    self.timers[name] = effect
+                case TimerCleared():
+                    name = (effect.step, str(effect.kind), effect.generation, effect.attempt)
+                    assert self.timers.pop(name).due == effect.due
+                case ApprovalPut():
+                    assert (effect.step, effect.generation) not in self.approvals
+                    self.approvals[effect.step, effect.generation] = "open"
+                case ApprovalMoved():
+                    assert self.approvals[effect.step, effect.generation] == "open"
+                    self.approvals[effect.step, effect.generation] = effect.status
+                    self.voted[effect.step, effect.generation] = effect.voted
+                case Notice():
+                    pass
+
+    def check(self, plan: Plan, state: RunState) -> None:
+        """Open rows are exactly those that the state implies."""
+        timers, attempts, approvals = {}, {}, set()
+        for i, s in state.steps.items():
+            if timer := implied_timer(state, i):
+                timers[i, str(timer.kind), timer.generation, timer.attempt] = timer
+            if status := implied_attempt(state, i):
+                attempts[i, s.generation, s.attempt] = status
+            if implies_open_approval(state, i):
+                approvals.add((i, s.generation))
+        assert self.timers == timers
+        assert {k: a.status for k, a in self.attempts.items() if a.status in OPEN_ATTEMPTS} == attempts
+        assert {k for k, status in self.approvals.items() if status == "open"} == approvals
+        for i, generation in approvals:
+            approval = state.steps[i].approval
+            assert approval is not None
+            assert self.voted.get((i, generation), ()) == tuple(v.person for v in approval.votes)
