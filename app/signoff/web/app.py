@@ -1,0 +1,143 @@
+"""The web process: Panel pages, plain forms, REST and static files in one ASGI application on one port."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+from bokeh.server.auth import AuthPolicy
+from fastapi import FastAPI, Request, Response
+from panel.io.fastapi import add_applications
+from starlette.exceptions import HTTPException
+
+from signoff import errors
+from signoff.web import files
+from signoff.web.doors import Doors
+from signoff.web.headers import SecurityHeaders
+from signoff.web.live import Live
+from signoff.web.pages import PAGES
+from signoff.web.plain import answer_page
+from signoff.web.routes.decide import decide_router
+from signoff.web.routes.login import login_router
+from signoff.web.session import Gate, OpenPages
+from signoff.web.settings import WebSettings
+from signoff.web.shell import failed_page
+from signoff.web.site import Site, Visitor
+from signoff.web.static import StaticCache
+
+if TYPE_CHECKING:
+    from signoff.engine.client import Signoff
+
+log = logging.getLogger(__name__)
+
+SESSION_CHECK_S = 3.0
+"""Open pages of a session that ended elsewhere are closed within this time (security list, 13)."""
+UNUSED_SESSION_MS = 20_000
+
+
+def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
+    """The whole browser application.
+
+    Args:
+        signoff: the engine's face; embedded or behind a socket.
+        settings: see `WebSettings`.
+    """
+    site = Site(signoff, settings, Live(signoff.feed), Gate(signoff, settings), OpenPages())
+    app = FastAPI(
+        title="Signoff", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", lifespan=_lifespan(site)
+    )
+    app.state.site = site
+    app.include_router(login_router(site))
+    app.include_router(decide_router(site))
+    for router in settings.routers:
+        app.include_router(router, prefix="/api")
+    _serve_files(app)
+    _add_pages(app, site)
+    app.add_exception_handler(HTTPException, _not_there)
+    app.add_middleware(StaticCache)
+    app.add_middleware(Doors, origins=settings.origins)
+    app.add_middleware(SecurityHeaders, secure=settings.secure_cookies)
+    return app
+
+
+def _add_pages(app: FastAPI, site: Site) -> None:
+    pn.extension(notifications=True)
+    policy = AuthPolicy(site.gate.authenticate, login_url=site.gate.login_url)
+    site.gate.panel = add_applications(
+        {path: partial(_open_page, site, page) for path, page in PAGES.items()},
+        app=app,
+        title="Signoff",
+        auth_policy=policy,
+        index_enabled=False,
+        ico_path="none",
+        include_headers=["host"],
+        include_cookies=["signoff-theme"],
+        websocket_origin=list(site.settings.origins) or None,
+        unused_session_lifetime_milliseconds=UNUSED_SESSION_MS,
+        check_unused_sessions_milliseconds=5_000,
+    )
+
+
+def _open_page(site: Site, page: Callable[[Visitor, dict[str, str]], Any]) -> Any:
+    """One page for one visitor; what goes wrong while it is built is said on a page."""
+    visitor = Visitor(site)
+    try:
+        return page(visitor, dict(pn.state.route_params or {}))
+    except errors.SignoffError as error:
+        return failed_page(visitor, error)
+
+
+def _serve_files(app: FastAPI) -> None:
+    kept = files.served()
+
+    @app.get("/assets/{name}", include_in_schema=False)
+    def asset(name: str) -> Response:
+        if name not in kept:
+            raise HTTPException(404)
+        media_type, text = kept[name]
+        return Response(text, media_type=media_type)
+
+
+def _not_there(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if request.url.path.startswith("/api/"):
+        return Response(status_code=status)
+    words = "There is no such page." if status == 404 else "This request cannot be answered here."
+    return answer_page(
+        request, "Not found" if status == 404 else "Not possible", [words], [("/", "Go on")], status=status
+    )
+
+
+def _lifespan(site: Site) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        stop = asyncio.Event()
+        watcher = asyncio.create_task(_watch_sessions(site, stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await watcher
+            site.live.close()
+
+    return lifespan
+
+
+async def _watch_sessions(site: Site, stop: asyncio.Event) -> None:
+    """Close the pages of sessions that ended: signed out elsewhere, expired, account disabled."""
+    while not stop.is_set():
+        try:
+            for secret in site.pages.secrets():
+                if await asyncio.to_thread(site.gate.find, secret) is None:
+                    site.close_pages(secret)
+        except errors.SignoffError:
+            log.warning("could not look after open sessions", exc_info=True)
+        try:
+            await asyncio.wait_for(stop.wait(), SESSION_CHECK_S)
+        except TimeoutError:
+            continue

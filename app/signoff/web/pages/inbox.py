@@ -1,0 +1,131 @@
+"""The inbox: what waits for this person, and the page on which one approval is decided."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+import panel as pn
+
+from signoff import errors
+from signoff.engine.views import FeedEvent, InboxItem
+from signoff.web.escape import clock, esc, label, moment
+from signoff.web.live import run_topic, tenant_topic
+from signoff.web.models.words import until
+from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, pairs, table
+from signoff.web.parts.panes import html
+from signoff.web.shell import arguments, frame
+from signoff.web.site import Visitor
+
+PAUSE_MS = 300
+MAX_COMMENT_CHARS = 4_000
+
+
+def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
+    """Open approvals that the person may decide, oldest first, kept up to date."""
+    queries, tenant, login = visitor.site.signoff.queries, visitor.site.tenant, visitor.person.login
+    cursor = arguments("cursor")["cursor"]
+
+    def draw() -> str:
+        page = queries.list_inbox(tenant, login, cursor=cursor or None)
+        if not page.items:
+            return empty("Nothing waits for you.", more=link("/runs", "Look at the runs"))
+        more = link(f"/inbox?cursor={page.next_cursor}", "Show more", css="button") if page.next_cursor else ""
+        head = ("What", "Process", "Asked by", "Waiting since", "Due")
+        return f'{table(head, (_row(i) for i in page.items), name="Inbox")}<p class="row">{more}</p>'
+
+    pane = html(draw())
+
+    def again(_: list[FeedEvent]) -> None:
+        pane.object = draw()
+
+    visitor.site.live.follow(tenant_topic(tenant), visitor.document, again, pause_ms=PAUSE_MS)
+    return frame(visitor, "Inbox", html(heading("Inbox")), pn.Spacer(height=12), pane)
+
+
+def _row(item: InboxItem) -> tuple[object, ...]:
+    now = datetime.now(UTC)
+    due = Safe(f'<span title="{esc(item.due)}">{esc(until(item.due, now))}</span>') if item.due else "–"
+    own = "" if item.may_decide else Safe('<div class="soft small">your own request</div>')
+    what = Safe(f"{link(_path(item), Safe(f'<b>{label(item.label)}</b>'))}{own}")
+    return what, Safe(label(item.title)), Safe(label(item.started_by)), Safe(moment(item.opened_at, now)), due
+
+
+def _path(item: InboxItem) -> str:
+    return f"/inbox/{item.run_id}/{item.step}"
+
+
+def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
+    """One approval: exactly what is to be decided on, and a plain form that decides it."""
+    run_id, step = params["run_id"], params["step"]
+    tenant = visitor.site.tenant
+
+    def look() -> InboxItem | None:
+        return visitor.site.signoff.queries.find_task(tenant, visitor.person.login, run_id, step)
+
+    item = look()
+    if item is None:
+        raise errors.NotFound(
+            "Nothing waits for your decision here.",
+            remedy="It may have been decided already; your inbox shows what is open.",
+        )
+    changed = html("")
+
+    def again(_: list[FeedEvent]) -> None:
+        now = look()
+        if now is None or (item.may_decide and not now.may_decide):
+            why = now.why_not if now else "It is not yours to decide any more."
+            changed.object = notice(f"{why} A decision sent now is refused.", "warning")
+        elif (now.generation, now.round, now.shown_digest) != (item.generation, item.round, item.shown_digest):
+            changed.object = notice(
+                "This changed while you were reading. Load the page again to see what waits now.", "warning"
+            )
+
+    visitor.site.live.follow(run_topic(tenant, run_id), visitor.document, again)
+    crumb = Safe(f"{link('/inbox', 'Inbox')} / {label(item.title)}")
+    return frame(
+        visitor,
+        item.label,
+        html(heading(Safe(label(item.label)), crumb=crumb)),
+        changed,
+        html(f'<div class="stack" style="max-width:760px;margin-top:12px">{_facts(item)}{_form(visitor, item)}</div>'),
+    )
+
+
+def _facts(item: InboxItem) -> str:
+    now = datetime.now(UTC)
+    asks = (
+        f'<div class="card"><h3>What to do</h3><p class="said">{esc(item.instructions)}</p></div>'
+        if item.instructions
+        else ""
+    )
+    count = f"{item.given} of {item.required} approvals given" if item.required > 1 else ""
+    about: dict[str, Any] = {
+        "Asked by": item.started_by,
+        "Waiting since": Safe(f"{clock(item.opened_at)} ({moment(item.opened_at, now)})"),
+        "Due": Safe(f"{clock(item.due)} ({esc(until(item.due, now))})") if item.due else "no deadline",
+        "Run": link(f"/runs/{item.run_id}", item.run_id),
+        "Definition": Safe(f"{label(item.title)}, version {item.version} {digest_text(item.digest)}"),
+    }
+    if count:
+        about["Approvals"] = count
+    return f"""{asks}<div class="card"><h3>What you decide on</h3>{pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"}</div>
+<div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
+
+
+def _form(visitor: Visitor, item: InboxItem) -> str:
+    if not item.may_decide:
+        return notice(item.why_not or "You may not decide this.", "warning")
+    hidden = {
+        "token": visitor.visit.form_token,
+        "generation": item.generation,
+        "shown_digest": item.shown_digest,
+        "key": secrets.token_urlsafe(18),
+    }
+    fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
+    return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
+<label class="field">Comment <span class="soft">(needed when you reject)</span>
+<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"></textarea></label>
+<div class="row"><button class="button good" name="outcome" value="approved">Approve</button>
+<button class="button bad" name="outcome" value="rejected">Reject</button></div></form>"""

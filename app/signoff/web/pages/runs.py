@@ -1,0 +1,82 @@
+"""The list of runs: filters, pages by cursor, kept up to date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from signoff.core.states import RunStatus
+from signoff.engine.views import FeedEvent, RunRow
+from signoff.web.escape import esc, label, moment
+from signoff.web.live import tenant_topic
+from signoff.web.models.words import run_word
+from signoff.web.parts.markup import Safe, empty, heading, link, run_badge, table
+from signoff.web.parts.panes import html
+from signoff.web.shell import arguments, frame
+from signoff.web.site import Visitor
+
+PAUSE_MS = 300
+FILTERS = ("status", "definition", "text", "cursor")
+
+
+def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
+    """Runs of the tenant, newest first."""
+    queries, tenant = visitor.site.signoff.queries, visitor.site.tenant
+    asked = arguments(*FILTERS)
+
+    def draw() -> str:
+        page = queries.list_runs(
+            tenant,
+            status=asked["status"],
+            definition=asked["definition"],
+            text=asked["text"],
+            cursor=asked["cursor"] or None,
+        )
+        if not page.items:
+            filtered = any(asked.values())
+            more = link("/runs", "Show all runs") if filtered else link("/definitions", "Start one from a definition")
+            return empty("No run fits these filters." if filtered else "There are no runs yet.", more=more)
+        now = datetime.now(UTC)
+        rows = (_row(r, now) for r in page.items)
+        head = ("Run", "Process", "State", "Started", "Changed", "Reason")
+        return f"{table(head, rows, name='Runs')}{_more(asked, page.next_cursor)}"
+
+    pane = html(draw())
+
+    def again(_: list[FeedEvent]) -> None:
+        pane.object = draw()
+
+    if not asked["cursor"]:
+        visitor.site.live.follow(tenant_topic(tenant), visitor.document, again, pause_ms=PAUSE_MS)
+    titles = {d.name: d.title for d in queries.list_definitions(tenant)}
+    return frame(visitor, "Runs", html(heading("Runs")), html(_filters(asked, titles), margin=(10, 0, 12, 0)), pane)
+
+
+def _more(asked: dict[str, str], cursor: str | None) -> str:
+    if not cursor:
+        return ""
+    query = urlencode({**{k: v for k, v in asked.items() if v}, "cursor": cursor})
+    return f'<p class="row" style="margin-top:10px">{link(f"/runs?{query}", "Older runs", css="button")}</p>'
+
+
+def _filters(asked: dict[str, str], titles: dict[str, str]) -> str:
+    states = "".join(_option(s.value, run_word(s.value), asked["status"]) for s in RunStatus)
+    names = "".join(_option(name, title, asked["definition"]) for name, title in titles.items())
+    return f"""<form class="row filters" method="get" action="/runs" role="search">
+<label>State <select name="status"><option value="">any</option>{states}</select></label>
+<label>Process <select name="definition"><option value="">any</option>{names}</select></label>
+<label>Text <input type="text" name="text" value="{esc(asked["text"])}" placeholder="run, key or person"></label>
+<button class="button">Filter</button>{link("/runs", "Clear") if any(asked.values()) else ""}</form>"""
+
+
+def _option(value: str, words: str, chosen: str) -> str:
+    return f'<option value="{esc(value)}"{" selected" if value == chosen else ""}>{esc(words)}</option>'
+
+
+def _row(run: RunRow, now: datetime) -> tuple[object, ...]:
+    key = f'<div class="soft small">{label(run.business_key)}</div>' if run.business_key else ""
+    started = Safe(f'{moment(run.started_at, now)}<div class="soft small">by {label(run.started_by)}</div>')
+    what = Safe(f"{link(f'/runs/{run.run_id}', Safe(f'<b>{esc(run.run_id)}</b>'))}{key}")
+    process = Safe(f'{label(run.title)} <span class="soft small">v{run.version}</span>')
+    return what, process, run_badge(run.status), started, Safe(moment(run.changed_at, now)), Safe(label(run.reason))

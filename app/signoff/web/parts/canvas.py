@@ -1,0 +1,127 @@
+"""The drawing board: turns what a person does on an editable graph into edits of the sheet, one per action.
+
+The browser sends several messages for one action (deleting a step: its edges, then the step; moving a selection: one
+per step), so they are gathered for a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import panel as pn
+
+from signoff.core.definition import OUTCOMES
+from signoff.core.rejection import Rejection
+from signoff.web.models import sheet as board
+from signoff.web.models.picture import draw, edge_look, step_look
+from signoff.web.models.sheet import Position, Sheet
+from signoff.web.parts.graph import StepGraph
+
+GATHER_MS = 150
+Selection = tuple[tuple[str, ...], tuple[str, ...]]
+"""Ids of selected steps, keys of selected edges."""
+
+
+class Canvas:
+    """An editable graph of one sheet.
+
+    Args:
+        sheet: what is drawn first.
+        edit: called with an edit for each action of a person.
+        select: called when something else is selected.
+    """
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        edit: Callable[[Callable[[Sheet], Sheet | Rejection]], None],
+        select: Callable[[Selection], None],
+    ) -> None:
+        self._edit, self._on_select = edit, select
+        self._document = pn.state.curdoc
+        self._drawing = self._waiting = False
+        self.selection: Selection = ((), ())
+        self._moves: dict[str, Position] = {}
+        self._links: list[tuple[str, str, str]] = []
+        self._steps: set[str] = set()
+        self._edges: set[str] = set()
+        self.graph = StepGraph(
+            editable=True,
+            nodes=[],
+            edges=[],
+            height=560,
+            connection_validation={"direction": True},
+            default_edge_options={"type": "smoothstep"},
+        )
+        self.draw(sheet, {})
+        self.graph.on("*", self._heard)
+
+    def draw(self, sheet: Sheet, problems: Mapping[str, str]) -> None:
+        """Draw the sheet; `problems` maps step ids to `error` or `warning`."""
+        labels = {s.id: s.label for s in sheet.definition.steps}
+        steps = {s.id: step_look(s, problem=problems.get(s.id, "")) for s in sheet.definition.steps}
+        edges = {e.key: edge_look(e, labels, live=False) for e in sheet.definition.edges}
+        chosen = (*self.selection[0], *self.selection[1])
+        nodes, lines = draw(sheet.definition, sheet.positions, steps, edges, editable=True, selected=chosen)
+        self._drawing = True
+        try:
+            with pn.io.hold():
+                self.graph.param.update(nodes=nodes, edges=lines)
+        finally:
+            self._drawing = False
+
+    def draw_again(self, sheet: Sheet, problems: Mapping[str, str]) -> None:
+        """Draw after the browser has shown something that was refused: once it has settled, so that it is taken back."""
+        self._document.add_next_tick_callback(lambda: self.draw(sheet, problems))
+
+    def settle(self) -> None:
+        """Turn what was gathered into one edit, now."""
+        self._waiting = False
+        moves, links, steps, edges = self._moves, self._links, self._steps, self._edges
+        self._moves, self._links, self._steps, self._edges = {}, [], set(), set()
+        if not (moves or links or steps or edges):
+            return
+
+        def edit(sheet: Sheet) -> Sheet | Rejection:
+            result: Sheet | Rejection = board.remove(board.move(sheet, moves), steps, edges)
+            for source, target, on in links:
+                if isinstance(result, Rejection):
+                    break
+                result = board.connect(result, source, target, on)
+            return result
+
+        self._edit(edit)
+
+    def _heard(self, message: dict[str, Any], _: Any = None) -> None:
+        if self._drawing:
+            return
+        match message.get("type"):
+            case "selection_changed":
+                now = (tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
+                if now != self.selection:
+                    self.selection = now
+                    self._on_select(now)
+                return
+            case "node_moved":
+                x, y = message["position"]["x"], message["position"]["y"]
+                self._moves[str(message["node_id"])] = (float(x), float(y))
+            case "edge_added":
+                edge = message["edge"]
+                on = str(edge.get("sourceHandle") or "")
+                if on in {o.value for outcomes in OUTCOMES.values() for o in outcomes}:
+                    self._links.append((str(edge["source"]), str(edge["target"]), on))
+            case "node_deleted":
+                self._steps.update(_named(message, "node_id", "node_ids"))
+            case "edge_deleted":
+                self._edges.update(_named(message, "edge_id", "edge_ids"))
+            case _:
+                return
+        if not self._waiting:
+            self._waiting = True
+            self._document.add_timeout_callback(self.settle, GATHER_MS)
+
+
+def _named(message: Mapping[str, Any], one: str, many: str) -> set[str]:
+    found = {str(i) for i in message.get(many) or ()}
+    return found | ({str(message[one])} if message.get(one) else set())

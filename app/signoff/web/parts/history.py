@@ -1,0 +1,65 @@
+"""The history of a run and the attempts of a step, as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signoff.engine.views import AttemptView, EventView
+from signoff.web.escape import clock, esc, label
+from signoff.web.models.words import step_word
+from signoff.web.parts.markup import Safe, badge
+
+_COLOURS = (
+    ("succeeded", "succeeded"),
+    ("approved", "succeeded"),
+    ("failed", "failed"),
+    ("rejected", "rejected"),
+    ("expired", "expired"),
+    ("skipped", "skipped"),
+    ("stalled", "stalled"),
+    ("blocked", "blocked"),
+    ("cancel", "cancelled"),
+    ("terminated", "terminated"),
+    ("retry", "retrying"),
+    ("paused", "paused"),
+    ("evidence", "expired"),
+    ("opened", "waiting"),
+    ("started", "running"),
+)
+
+
+def history_list(events: Iterable[EventView]) -> Safe:
+    """Facts in the order they happened: what, when, by whom."""
+    rows = "".join(_row(e) for e in events)
+    return Safe(f'<ol class="history" aria-label="History">{rows}</ol>')
+
+
+def _row(event: EventView) -> str:
+    colour = next((c for word, c in _COLOURS if word in event.type), "")
+    style = f' style="--c:var(--s-{colour})"' if colour else ""
+    by = f" · {label(event.actor)}" if event.actor else ""
+    return (
+        f'<li data-sequence="{event.sequence}" data-type="{esc(event.type)}"><span class="dot"{style}></span><div class="what">'
+        f'{label(event.sentence)}<div class="soft small">{event.sequence} · {clock(event.at)}{by}</div></div></li>'
+    )
+
+
+def attempts_list(attempts: Iterable[AttemptView]) -> Safe:
+    """Attempts of one step: number, how it went, worker, when."""
+    rows = "".join(
+        f"<li><span class='dot' style='--c:var(--s-{_attempt_colour(a.status)})'></span><div class='what'>"
+        f"Attempt {a.attempt}{f' (generation {a.generation})' if a.generation > 1 else ''}: "
+        f"{badge(_attempt_colour(a.status), step_word(a.status).lower())}"
+        f"<div class='soft small'>{clock(a.created_at)}{f' · worker {label(a.worker)}' if a.worker else ''}</div></div></li>"
+        for a in attempts
+    )
+    return Safe(f'<ol class="history" aria-label="Attempts">{rows}</ol>')
+
+
+def _attempt_colour(status: str) -> str:
+    known = {"succeeded", "failed", "running", "scheduled", "cancelled", "expired"}
+    if status in known:
+        return status
+    return {"done": "succeeded", "available": "scheduled", "claimed": "running", "lost": "failed"}.get(
+        status, "pending"
+    )

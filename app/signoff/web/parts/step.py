@@ -1,0 +1,61 @@
+"""What a run page says about one step: its explanation, its attempts, its error, its output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from signoff.core.definition import ActivityConfig, ApprovalConfig
+from signoff.engine.views import AttemptView, RunView
+from signoff.web.escape import clock, esc, label
+from signoff.web.models.words import KIND_WORDS
+from signoff.web.parts.history import attempts_list
+from signoff.web.parts.icons import svg
+from signoff.web.parts.markup import Safe, link, notice, pairs, step_badge, value_markup
+
+
+def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], login: str) -> Safe:
+    """The card of the selected step."""
+    step, state = view.plan.steps[step_id], view.state.steps[step_id]
+    explained = view.explanation.of(step_id)
+    following = f'<p class="soft said">{esc(explained.next)}</p>' if explained.next else ""
+    parts = [
+        f'<div class="row">{step_badge(state.status.value, step.kind.value)}<span class="soft small">{svg(step.kind.value, size=14)} '
+        f"{KIND_WORDS[step.kind.value]}</span></div>",
+        f"<h2>{label(step.label)}</h2>",
+        f'<p class="said">{esc(explained.sentence)}</p>{following}',
+    ]
+    if "decide" in explained.actions:
+        parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', 'Decide this', css='button main')}</p>")
+    if state.error and state.status.value not in ("failed", "retrying"):
+        parts.append(notice(state.error.message, "warning"))
+    parts.append(pairs(_facts(view, step_id)))
+    if state.approval and state.approval.votes:
+        votes = {v.name: Safe(f"{esc(v.outcome)} on {clock(v.at)}{_said(v.comment)}") for v in state.approval.votes}
+        parts.append(f"<h3>Decisions</h3>{pairs(votes)}")
+    if attempts:
+        parts.append(f"<h3>Attempts</h3>{attempts_list(attempts)}")
+    if step_id in view.state.outputs:
+        parts.append(f"<h3>Output</h3>{value_markup(view.state.outputs[step_id])}")
+    return Safe(f'<div class="card stack" data-step="{esc(step_id)}">{"".join(parts)}</div>')
+
+
+def _said(comment: str) -> str:
+    return f'<div class="said">“{esc(comment)}”</div>' if comment else ""
+
+
+def _facts(view: RunView, step_id: str) -> dict[str, Any]:
+    step, state = view.plan.steps[step_id], view.state.steps[step_id]
+    facts: dict[str, Any] = {"Name in expressions": Safe(f'<span class="mono">steps.{esc(step_id)}</span>')}
+    match step.config:
+        case ActivityConfig(connector=connector):
+            facts["Calls"] = connector
+        case ApprovalConfig(groups=groups, people=people):
+            facts["Asks"] = ", ".join((*groups, *people))
+        case _:
+            pass
+    if state.generation > 1:
+        facts["Generation"] = state.generation
+    if state.due:
+        facts["Due"] = Safe(clock(state.due))
+    return facts

@@ -1,0 +1,50 @@
+"""Plain HTML pages without scripts: signing in, answers to forms, things that are not there."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from signoff.web.escape import esc
+from signoff.web.files import address
+from signoff.web.settings import THEME_COOKIE
+
+NAV = '<nav aria-label="Main"><a href="/inbox">Inbox</a><a href="/runs">Runs</a><a href="/definitions">Definitions</a></nav>'
+
+
+def plain_page(
+    request: Request, title: str, body: str, *, status: int = 200, nav: bool = True, wide: bool = False
+) -> HTMLResponse:
+    """A whole page around `body`, which must already be safe HTML."""
+    theme = request.cookies.get(THEME_COOKIE, "")
+    chosen = f' data-theme="{theme}"' if theme in ("dark", "light") else ""
+    return HTMLResponse(
+        f"""<!doctype html><html lang="en"{chosen}><head><meta charset="utf-8"><title>{esc(title)} · Signoff</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg">
+<link rel="stylesheet" href="{address("plain.css")}"></head><body>
+<header><a href="/">Signoff</a>{NAV if nav else ""}</header>
+<main{' class="wide"' if wide else ""}>{body}</main></body></html>""",
+        status_code=status,
+    )
+
+
+def answer_page(
+    request: Request,
+    title: str,
+    sentences: list[str],
+    links: list[tuple[str, str]],
+    *,
+    status: int = 200,
+    good: bool = False,
+) -> HTMLResponse:
+    """What came of a form: sentences (any text), then links as (path, words)."""
+    said = "".join(f'<p class="said">{esc(s)}</p>' for s in sentences if s)
+    ways = "".join(
+        f'<a class="button{"" if i == 0 else " second"}" href="{esc(path)}">{esc(words)}</a>'
+        for i, (path, words) in enumerate(links)
+    )
+    role = "status" if good else "alert"
+    body = (
+        f'<div class="card"><h1>{esc(title)}</h1><div role="{role}">{said}</div><div class="actions">{ways}</div></div>'
+    )
+    return plain_page(request, title, body, status=status, wide=True)

@@ -1,0 +1,1 @@
+"""Plain HTTP routes of the browser application: signing in and out, deciding."""

@@ -1,0 +1,92 @@
+"""Deciding an approval: one plain POST, protected by the session's form token, answered truthfully."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from signoff import errors
+from signoff.web.plain import answer_page
+from signoff.web.session import is_form_token
+from signoff.web.site import Site
+
+TITLES = {"approved": "Approved", "rejected": "Rejected"}
+
+
+def decide_router(site: Site) -> APIRouter:
+    """Route `POST /decide/{run_id}/{step}`; there is deliberately no GET."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/decide/{run_id}/{step}")
+    def decide(
+        request: Request,
+        run_id: str,
+        step: str,
+        outcome: Annotated[str, Form(max_length=20)],
+        token: Annotated[str, Form(max_length=200)],
+        generation: Annotated[int, Form()],
+        shown_digest: Annotated[str, Form(max_length=200)],
+        key: Annotated[str, Form(min_length=8, max_length=200)],
+        comment: Annotated[str, Form(max_length=4_000)] = "",
+    ) -> Response:
+        """Send the decision and say what came of it."""
+        secret = request.cookies.get(site.settings.session_cookie, "")
+        visit = site.gate.find(secret)
+        here = f"/inbox/{run_id}/{step}"
+        if visit is None:
+            return RedirectResponse("/login", 303)
+        if not is_form_token(secret, token):
+            words = ["This form did not come from a page of your session; nothing was decided."]
+            return answer_page(request, "Not decided", words, [("/inbox", "Inbox")], status=403)
+        if outcome not in TITLES:
+            return answer_page(
+                request, "Not decided", ["Choose to approve or to reject."], [(here, "Back")], status=400
+            )
+        try:
+            site.signoff.decide(
+                visit.actor,
+                site.tenant,
+                run_id,
+                step,
+                outcome,
+                generation=generation,
+                comment=comment.replace("\r\n", "\n").strip(),
+                shown_digest=shown_digest,
+                idempotency_key=f"web:{visit.person.login}:{key}",
+            )
+        except errors.SignoffError as error:
+            return _refusal(request, error, here)
+        return answer_page(
+            request,
+            TITLES[outcome],
+            ["Your decision has been recorded."],
+            [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")],
+            good=True,
+        )
+
+    return router
+
+
+def _refusal(request: Request, error: errors.SignoffError, here: str) -> Response:
+    known = isinstance(error, errors.Refused) and error.known
+    links = [("/inbox", "Inbox"), (here, "Back to the request")]
+    title = "Already handled" if known or "already" in error.code else "Not decided"
+    return answer_page(request, title, [error.message, error.remedy], links, status=_status(error), good=known)
+
+
+def _status(error: errors.SignoffError) -> int:
+    match error:
+        case errors.NotSignedIn():
+            return 401
+        case errors.Forbidden():
+            return 403
+        case errors.NotFound():
+            return 404
+        case errors.InvalidInput():
+            return 422
+        case errors.Unavailable():
+            return 503
+        case _:
+            return 409

@@ -1,0 +1,44 @@
+"""What the browser application needs to know beyond the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Settings of the web process.
+
+    Attributes:
+        tenant: the tenant whose people sign in here.
+        demo: True under `signoff demo`; pages say so and the login page offers the demo people.
+        secure_cookies: True behind TLS; cookies are then `Secure` and carry the `__Host-` prefix.
+        origins: `host:port` values from which a browser may open the socket; exact, never `*`. Empty means
+            only the address the page itself came from.
+        routers: further routers, mounted under `/api`.
+    """
+
+    tenant: str = "default"
+    demo: bool = False
+    secure_cookies: bool = False
+    origins: tuple[str, ...] = ()
+    routers: Sequence[APIRouter] = ()
+
+    @property
+    def session_cookie(self) -> str:
+        """Name of the cookie that holds the session secret."""
+        return "__Host-signoff" if self.secure_cookies else "signoff"
+
+    @property
+    def form_cookie(self) -> str:
+        """Name of the cookie that protects the login form."""
+        return "__Host-signoff-form" if self.secure_cookies else "signoff-form"
+
+
+THEME_COOKIE = "signoff-theme"
+"""`dark` or `light`; the only cookie that a script may read. It holds nothing else."""
