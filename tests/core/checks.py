@@ -14,7 +14,7 @@ from signoff.core.explain import explain
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key, who_may_still_decide
 from signoff.core.react import implied_attempt, implied_timer, implies_open_approval, react
-from signoff.core.states import RunState, RunStatus, StepStatus
+from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepStatus
 from tests.core.rows import Rows
 
 COMPLETIONS = (e.ActivitySucceeded, e.StepFailed, e.WaitElapsed, e.ApprovalSettled, e.ApprovalExpired, e.StepSkipped)
@@ -114,9 +114,7 @@ def check_way_forward(plan: Plan, state: RunState, active: Sequence[str]) -> Non
     """Work, a timer or a person moves the run on; or it says why not."""
     if state.is_terminal:
         assert not any(s.timer for s in state.steps.values())
-        assert not any(
-            s.status in ("scheduled", "running", "waiting", "retrying", "pending") for s in state.steps.values()
-        )
+        assert all(s.status in FINAL_STEPS for s in state.steps.values())
         return
     if state.status in (RunStatus.PAUSED, RunStatus.STALLED):
         assert state.reason

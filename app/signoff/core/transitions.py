@@ -1,0 +1,266 @@
+"""What each command meets in each state, as data. The states page and the tests are made from these tables.
+
+A cell holds `accepted` or the code of the refusal that a well-formed command gets: one that names the
+current generation, attempt and fence, a timer that is due, a person on the roster, a reason.
+`decide` holds the rules; these tables say what they come to, and a test compares every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from signoff.core import commands as c
+from signoff.core.definition import StepKind
+from signoff.core.states import RunStatus, StepStatus
+
+ACCEPTED = "accepted"
+
+Row = Mapping[type[c.Command], str]
+
+STEP_COMMANDS: tuple[type[c.Command], ...] = (
+    c.ClaimActivity,
+    c.CompleteActivity,
+    c.FailActivity,
+    c.ExpireLease,
+    c.FireTimer,
+    c.Decide,
+    c.CheckApprovers,
+    c.RetryStep,
+    c.SkipStep,
+)
+RUN_COMMANDS: tuple[type[c.Command], ...] = (
+    c.StartRun,
+    c.PauseRun,
+    c.ResumeRun,
+    c.CancelRun,
+    c.TerminateRun,
+    c.EditInput,
+)
+
+_NO_RESULT = {c.CompleteActivity: "stale_result", c.FailActivity: "stale_result", c.ExpireLease: "stale_result"}
+_NO_ACTIVITY = {c.CompleteActivity: "unknown_step", c.FailActivity: "unknown_step", c.ExpireLease: "unknown_step"}
+_USUAL: Row = {
+    c.ClaimActivity: "not_claimable",
+    c.FireTimer: "obsolete_timer",
+    c.CheckApprovers: "not_open",
+    c.RetryStep: "not_failed",
+    c.SkipStep: "cannot_skip_now",
+}
+_BASE: Mapping[StepKind, Row] = {
+    StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, c.Decide: "unknown_step"},
+    StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, c.Decide: "not_open"},
+    StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, c.Decide: "unknown_step"},
+}
+_MENDABLE: Row = {c.RetryStep: ACCEPTED, c.SkipStep: ACCEPTED}
+
+_SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
+    (StepKind.ACTIVITY, StepStatus.PENDING): {},
+    (StepKind.ACTIVITY, StepStatus.SCHEDULED): {
+        c.ClaimActivity: ACCEPTED,
+        c.FireTimer: ACCEPTED,
+        c.SkipStep: ACCEPTED,
+    },
+    (StepKind.ACTIVITY, StepStatus.RUNNING): {
+        c.CompleteActivity: ACCEPTED,
+        c.FailActivity: ACCEPTED,
+        c.ExpireLease: ACCEPTED,
+        c.FireTimer: ACCEPTED,
+        c.SkipStep: "effect_under_way",
+    },
+    (StepKind.ACTIVITY, StepStatus.RETRYING): {
+        c.FailActivity: "already_known",
+        c.FireTimer: ACCEPTED,
+        c.SkipStep: ACCEPTED,
+    },
+    (StepKind.ACTIVITY, StepStatus.SUCCEEDED): {c.CompleteActivity: "already_known"},
+    (StepKind.ACTIVITY, StepStatus.FAILED): {**_MENDABLE, c.FailActivity: "already_known"},
+    (StepKind.ACTIVITY, StepStatus.SKIPPED): {},
+    (StepKind.ACTIVITY, StepStatus.NOT_TAKEN): {},
+    (StepKind.ACTIVITY, StepStatus.BLOCKED): {},
+    (StepKind.ACTIVITY, StepStatus.CANCELLED): {},
+    (StepKind.APPROVAL, StepStatus.PENDING): {},
+    (StepKind.APPROVAL, StepStatus.WAITING): {
+        c.FireTimer: ACCEPTED,
+        c.Decide: ACCEPTED,
+        c.CheckApprovers: "still_decidable",
+        c.SkipStep: ACCEPTED,
+    },
+    (StepKind.APPROVAL, StepStatus.SUCCEEDED): {c.Decide: "already_handled"},
+    (StepKind.APPROVAL, StepStatus.REJECTED): {c.Decide: "already_handled"},
+    (StepKind.APPROVAL, StepStatus.EXPIRED): {**_MENDABLE, c.Decide: "expired"},
+    (StepKind.APPROVAL, StepStatus.FAILED): _MENDABLE,
+    (StepKind.APPROVAL, StepStatus.SKIPPED): {},
+    (StepKind.APPROVAL, StepStatus.NOT_TAKEN): {},
+    (StepKind.APPROVAL, StepStatus.BLOCKED): {},
+    (StepKind.APPROVAL, StepStatus.CANCELLED): {},
+    (StepKind.WAIT, StepStatus.PENDING): {},
+    (StepKind.WAIT, StepStatus.WAITING): {c.FireTimer: ACCEPTED, c.SkipStep: ACCEPTED},
+    (StepKind.WAIT, StepStatus.SUCCEEDED): {},
+    (StepKind.WAIT, StepStatus.FAILED): _MENDABLE,
+    (StepKind.WAIT, StepStatus.SKIPPED): {},
+    (StepKind.WAIT, StepStatus.NOT_TAKEN): {},
+    (StepKind.WAIT, StepStatus.BLOCKED): {},
+    (StepKind.WAIT, StepStatus.CANCELLED): {},
+}
+
+STEP_TABLE: Mapping[tuple[StepKind, StepStatus], Row] = {
+    place: {**_BASE[place[0]], **special} for place, special in _SPECIAL.items()
+}
+"""Each (kind, status) that can be reached while the run is running, and what each command on the step meets.
+
+Retry and skip of a failed or expired step assume that nothing handled its end; else `already_dealt_with`.
+Skipping assumes that the step may be skipped; else `not_skippable`.
+"""
+
+_OVER: Row = {
+    c.StartRun: "already_started",
+    c.PauseRun: "run_over",
+    c.ResumeRun: "run_over",
+    c.CancelRun: "run_over",
+    c.TerminateRun: "run_over",
+    c.EditInput: "run_over",
+}
+_OPEN: Row = {
+    c.StartRun: "already_started",
+    c.PauseRun: ACCEPTED,
+    c.ResumeRun: "not_paused",
+    c.CancelRun: ACCEPTED,
+    c.TerminateRun: ACCEPTED,
+    c.EditInput: ACCEPTED,
+}
+RUN_TABLE: Mapping[RunStatus, Row] = {
+    RunStatus.RUNNING: _OPEN,
+    RunStatus.STALLED: _OPEN,
+    RunStatus.PAUSED: {**_OPEN, c.PauseRun: "already_paused", c.ResumeRun: ACCEPTED},
+    RunStatus.CANCELLING: {
+        **_OPEN,
+        c.PauseRun: "stopping",
+        c.CancelRun: "already_stopping",
+        c.EditInput: "stopping",
+    },
+    RunStatus.SUCCEEDED: _OVER,
+    RunStatus.REJECTED: _OVER,
+    RunStatus.FAILED: _OVER,
+    RunStatus.CANCELLED: _OVER,
+    RunStatus.TERMINATED: _OVER,
+}
+"""What a command on the whole run meets in each run status."""
+
+HELD_TABLE: Mapping[RunStatus, Row] = {
+    RunStatus.PAUSED: {
+        c.ClaimActivity: "not_claimable",
+        c.CompleteActivity: ACCEPTED,
+        c.FailActivity: ACCEPTED,
+        c.ExpireLease: ACCEPTED,
+        c.FireTimer: "obsolete_timer",
+        c.Decide: "paused",
+        c.RetryStep: ACCEPTED,
+        c.SkipStep: ACCEPTED,
+    },
+    RunStatus.CANCELLING: {
+        c.ClaimActivity: "not_claimable",
+        c.CompleteActivity: ACCEPTED,
+        c.FailActivity: ACCEPTED,
+        c.ExpireLease: ACCEPTED,
+        c.FireTimer: ACCEPTED,
+        c.Decide: "not_open",
+        c.RetryStep: "stopping",
+        c.SkipStep: "cannot_skip_now",
+    },
+    RunStatus.TERMINATED: {
+        c.ClaimActivity: "not_claimable",
+        c.CompleteActivity: "run_over",
+        c.FailActivity: "run_over",
+        c.ExpireLease: "run_over",
+        c.FireTimer: "obsolete_timer",
+        c.Decide: "run_over",
+        c.RetryStep: "run_over",
+        c.SkipStep: "run_over",
+    },
+}
+"""What commands on steps meet where the run holds them back: each on a step that would accept it while the run
+is running (a scheduled or running activity, an armed timer of a running activity, an open approval, a failed
+step). Every run that is over answers like `terminated`."""
+
+STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
+    (StepStatus(a), StepStatus(b))
+    for a, targets in {
+        "pending": "scheduled waiting failed blocked not_taken cancelled",
+        "scheduled": "running retrying skipped cancelled",
+        "running": "succeeded retrying cancelled",
+        "retrying": "scheduled failed skipped cancelled",
+        "waiting": "succeeded rejected expired failed skipped cancelled",
+        "failed": "pending skipped",
+        "expired": "pending skipped",
+        "blocked": "pending",
+        "not_taken": "pending",
+    }.items()
+    for b in targets.split()
+)
+"""How one event can move a step. A failed attempt passes through `retrying`; where no retry follows, `failed`
+follows in the same commit."""
+
+RUN_MOVES: frozenset[tuple[RunStatus, RunStatus]] = frozenset(
+    (RunStatus(a), RunStatus(b))
+    for a, targets in {
+        "running": "paused stalled cancelling succeeded rejected terminated",
+        "stalled": "running paused cancelling terminated",
+        "paused": "running cancelling terminated",
+        "cancelling": "cancelled failed terminated",
+    }.items()
+    for b in targets.split()
+)
+"""How one event can move a run."""
+
+
+def states_page() -> str:
+    """The documentation page of states, commands and refusals, in Markdown with Mermaid diagrams."""
+    parts = [
+        "# States and commands",
+        "<!-- Written by `python -m tests.docs.test_states_doc` from signoff/core/transitions.py; do not edit. -->",
+        "A run and each of its steps are in exactly one state. Only events change states, and only commands make "
+        "events. A command that a state does not allow is refused with a code and a sentence that says what "
+        "stands in the way; nothing changes then.",
+        "## States of a run",
+        _diagram(RUN_MOVES, RunStatus.RUNNING),
+        "`succeeded`, `rejected`, `failed`, `cancelled` and `terminated` never change again. A stalled run says why "
+        "and what can be done.",
+        "## States of a step",
+        _diagram(STEP_MOVES, StepStatus.PENDING),
+        "## Commands on a run",
+        _table("run", [(str(s), row) for s, row in RUN_TABLE.items()], RUN_COMMANDS),
+        "## Commands on a step of a running run",
+        "`already_known` is the answer to a worker that repeats exactly what was accepted before. Retry and skip are "
+        "refused as `already_dealt_with` where an edge handled the bad end, skip as `not_skippable` where the "
+        "definition does not allow it.",
+        *(_kind_part(kind) for kind in _BASE),
+        "## Commands on steps while the run holds them back",
+        "Each command on a step that would accept it in a running run. All runs that are over answer alike.",
+        _table("run", [(str(s), row) for s, row in HELD_TABLE.items()], STEP_COMMANDS),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _kind_part(kind: StepKind) -> str:
+    rows = [(str(status), row) for (k, status), row in STEP_TABLE.items() if k is kind]
+    commands = tuple(x for x in STEP_COMMANDS if any(row[x] != "unknown_step" for _, row in rows))
+    return f"### {kind.capitalize()}\n\n{_table('step', rows, commands)}"
+
+
+def _diagram(
+    moves: frozenset[tuple[StepStatus, StepStatus]] | frozenset[tuple[RunStatus, RunStatus]], first: str
+) -> str:
+    lines = sorted(f"    {a} --> {b}" for a, b in moves)
+    return "\n".join(["```mermaid", "stateDiagram-v2", f"    [*] --> {first}", *lines, "```"])
+
+
+def _table(corner: str, rows: list[tuple[str, Row]], commands: tuple[type[c.Command], ...]) -> str:
+    shown = [x for x in commands if any(x in row for _, row in rows)]
+    head = f"| {corner} | " + " | ".join(x.__name__ for x in shown) + " |"
+    line = "|" + "---|" * (len(shown) + 1)
+    body = [f"| **{name}** | " + " | ".join(_cell(row.get(x, "")) for x in shown) + " |" for name, row in rows]
+    return "\n".join([head, line, *body])
+
+
+def _cell(answer: str) -> str:
+    return "✓" if answer == ACCEPTED else answer.replace("_", " ")
