@@ -6,7 +6,8 @@ from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.cycles import batch_cycle_paths
 from signoff.scheduler.errors import DependencyCycle, DuplicateTask, SchedulerClosed, UnknownDependency
 from signoff.scheduler.records import TaskSpec, Work
-from signoff.scheduler.submission import add, as_ids, check_again
+from signoff.scheduler.resubmission import check_again
+from signoff.scheduler.submission import add, as_ids
 
 
 def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
@@ -15,6 +16,7 @@ def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
         raise core.refuse(SchedulerClosed(f"submit {len(specs)} tasks"))
     edges = [(as_ids(spec.task, spec.dependencies), as_ids(spec.task, spec.optional)) for spec in specs]
     _check(core, specs, edges)
+    suspect = core.suspect
     core.accept_unknown = core.trusted = True
     try:
         generations = []
@@ -26,6 +28,7 @@ def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
     finally:
         core.accept_unknown = core.open_graph
         core.trusted = False
+        core.suspect = suspect
 
 
 def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
@@ -49,10 +52,11 @@ def _check(
     position = {spec.task: place for place, spec in enumerate(specs)}
     if len(position) < len(specs):
         twice = next(spec.task for place, spec in enumerate(specs) if position[spec.task] != place)
-        raise core.refuse(DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch."))
+        raise core.refuse(
+            DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch.")
+        )
     known = set()
-    could_cycle = not position.keys().isdisjoint(table.awaited)
-    could_cycle = could_cycle or not position.keys().isdisjoint(table.optional_awaited)
+    could_cycle = not position.keys().isdisjoint(table.optional_awaited)
     for place, (spec, (dependencies, optional)) in enumerate(zip(specs, edges, strict=True)):
         if spec.task in index or spec.generation is not None:
             could_cycle = True
@@ -62,7 +66,7 @@ def _check(
         for dependency in (*dependencies, *optional) if optional else dependencies:
             at = position.get(dependency)
             if at is None:
-                if not core.open_graph and dependency not in index:
+                if not core.open_graph and table.find(dependency) is None:
                     raise core.refuse(UnknownDependency(spec.task, dependency))
             elif at >= place:
                 could_cycle = True

@@ -14,12 +14,33 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
     """Move up to ``limit`` ready tasks to running; see ``TaskScheduler.ready`` for the contract."""
     if core.suspect:
         refuse_cycles(core)
-    available = len(core.fresh) + len(core.queue) - core.stale
-    asked = available if limit is None else limit
+    if limit is None and core.max_concurrency is None and not (core.queue or core.stale or core.closing):
+        slots, core.fresh = core.fresh, []
+        slots.sort()
+    else:
+        slots = _choose(core, limit, all_or_nothing)
+    table = core.table
+    state, ids, generations = table.state, table.ids, table.generation
+    if slots:
+        core.started = True
+        core.running += len(slots)
+    if core.watched:
+        _watch(core, slots)
+    for slot in slots:
+        state[slot] = RUNNING
+    if generations:
+        return [(ids[slot], generations.get(slot, FIRST_GENERATION)) for slot in slots]
+    return [(ids[slot], FIRST_GENERATION) for slot in slots]
+
+
+def _choose(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[int]:
+    """Take as many ready slots off the queue as the limit, the free slots and the all-or-nothing rule allow."""
     if core.closing:
         if all_or_nothing:
             raise core.refuse(SchedulerClosed("claim tasks"))
         return []
+    available = len(core.fresh) + len(core.queue) - core.stale
+    asked = available if limit is None else limit
     count = min(asked, available)
     if core.max_concurrency is not None:
         free = max(core.max_concurrency - core.running, 0)
@@ -29,13 +50,12 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
         count = min(count, free)
     if count <= 0 or (all_or_nothing and count < asked):
         return []
-    core.started = True
-    slots = _take_all(core) if count == available else _take(core, count)
-    state = core.table.state
-    for slot in slots:
-        state[slot] = RUNNING
-    core.running += len(slots)
-    if core.timings:
+    return _take_all(core) if count == available else _take(core, count)
+
+
+def _watch(core: SchedulerCore, slots: list[int]) -> None:
+    """Durations and listeners of a claim."""
+    if core.timings and slots:
         now = core.clock()
         since = core.table.since
         core.meter.claimed(slots, since, core.table.work, now)
@@ -44,10 +64,6 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
     if core.feed.listeners:
         for slot in slots:
             core.note(slot, TaskState.READY, TaskState.RUNNING)
-    ids, generation = core.table.ids, core.table.generation
-    if generation:
-        return [Claim(ids[slot], generation.get(slot, FIRST_GENERATION)) for slot in slots]
-    return [Claim(ids[slot], FIRST_GENERATION) for slot in slots]
 
 
 def refuse_cycles(core: SchedulerCore) -> None:
@@ -63,7 +79,8 @@ def refuse_cycles(core: SchedulerCore) -> None:
 
 
 def _take_all(core: SchedulerCore) -> list[int]:
-    slots = core.queue + core.fresh if core.queue else core.fresh[:]
+    """Take every ready slot; a sort of mostly sorted numbers, cheaper than a heap."""
+    slots = core.queue + core.fresh
     core.queue.clear()
     core.fresh.clear()
     if core.stale:

@@ -19,7 +19,7 @@ def close_scheduler(
     if queued not in ("cancel", "keep"):
         raise ValueError(f"Expected queued tasks to be closed by 'cancel' or 'keep', not {queued!r}.")
     with idle:
-        core.closing = True
+        core.closing = core.unusual = True
         cancelled = cancel_all_queued(core, CANCELLED_REASON) if queued == "cancel" else {}
     core.feed.deliver()
     with idle:
@@ -29,7 +29,7 @@ def close_scheduler(
         kept: dict[Any, str] = {}
         for slot in table.current_slots():
             if table.state[slot] == RUNNING:
-                running.append(Claim(table.ids[slot], table.generation_of(slot)))
+                running.append((table.ids[slot], table.generation_of(slot)))
             elif table.state[slot] <= READY:
                 kept[table.ids[slot]] = KEPT_REASON
         return CloseReport(finished, tuple(running), cancelled, kept)

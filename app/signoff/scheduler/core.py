@@ -23,6 +23,11 @@ class SchedulerCore:
         started: a claim was made, so no cycle may come into being any more.
         accept_unknown: dependencies may be unknown: in open graphs, and while a checked batch is entered.
         trusted: a checked batch is being entered, its edges need no check.
+        unusual: submission has more to do than to link edges: the scheduler is closing, or has listeners or
+            optional edges.
+        watched: completion has more to do than to release dependents: there are timings, listeners, stop
+            signals or optional edges.
+        edges_touched: edges looked at by endings.
         suspect: a cycle may exist: a task was submitted after tasks that wait for it.
         stop_requests: slot of a running task → who asked it to stop, and why.
     """
@@ -41,11 +46,15 @@ class SchedulerCore:
         self.open_graph = open_graph
         self.accept_unknown = open_graph
         self.trusted = False
+        self.unusual = False
+        self.watched = timings
+        self.edges_touched = 0
         self.strict = strict
         self.timings = timings
         self.clock = clock
         self.now = now
         self.table = TaskTable()
+        self.generations = self.table.generation
         self.fresh: list[int] = []
         self.queue: list[int] = []
         self.stale = 0

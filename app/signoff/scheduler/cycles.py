@@ -28,17 +28,18 @@ def batch_cycle_paths(table: TaskTable, batch: Mapping[Any, Sequence[Hashable]])
     replaced ids and without tasks waiting for an id of the batch only the batch itself is searched.
     """
     successors: dict[Any, list[Any]] = {task: [] for task in batch}
-    touches_old = any(task in table.index for task in batch) or bool(table.awaited or table.optional_awaited)
+    touches_old = any(task in table.index or task in table.optional_awaited for task in batch)
     if touches_old:
         for slot in table.current_slots():
             if table.state[slot] <= RUNNING:
                 successors.setdefault(table.ids[slot], []).extend(
-                    table.ids[t] for t in table.targets(slot) if table.ids[t] not in batch
+                    table.ids[t]
+                    for t in table.targets(slot)
+                    if table.state[t] == PENDING and table.ids[t] not in batch
                 )
-        for awaited in (table.awaited, table.optional_awaited):
-            for task, slots in awaited.items():
-                ids = (table.ids[slot] for slot in slots)
-                successors.setdefault(task, []).extend(i for i in ids if i not in batch)
+        for task, slots in table.unknown_ids().items():
+            ids = (table.ids[slot] for slot in slots if table.state[slot] == PENDING)
+            successors.setdefault(task, []).extend(i for i in ids if i not in batch)
     for task, dependencies in batch.items():
         for dependency in dependencies:
             if dependency in successors:
@@ -50,10 +51,9 @@ def _never_ready(table: TaskTable) -> list[int]:
     """Pending tasks that no sequence of successes would ever make ready (Kahn's count on a copy)."""
     size, state, after, optional_after = table.size, table.state, table.after, table.optional_after
     left = table.missing[:size]
-    for awaited in (table.awaited, table.optional_awaited):
-        for slots in awaited.values():
-            for target in slots:
-                left[target] -= 1
+    for slots in table.unknown_ids().values():
+        for target in slots:
+            left[target] -= 1
     stack = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
     expected = sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING))
     reached = len(stack)
@@ -61,7 +61,7 @@ def _never_ready(table: TaskTable) -> list[int]:
         slot = stack.pop()
         targets = after[slot]
         if targets is not None:
-            for target in targets:
+            for target in (targets,) if isinstance(targets, int) else targets:
                 count = left[target] - 1
                 left[target] = count
                 if not count and state[target] == PENDING:

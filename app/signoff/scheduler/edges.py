@@ -13,8 +13,8 @@ from signoff.scheduler.errors import (
     UnknownTask,
 )
 from signoff.scheduler.propagation import path_between
+from signoff.scheduler.resubmission import link_optional
 from signoff.scheduler.states import BLOCKED, PENDING, SUCCEEDED, TaskState
-from signoff.scheduler.submission import link_optional
 
 
 def add_edge(core: SchedulerCore, task: Any, dependency: Any, optional: bool, generation: int | None) -> bool:
@@ -32,9 +32,10 @@ def add_edge(core: SchedulerCore, task: Any, dependency: Any, optional: bool, ge
     if optional:
         table.optional[slot] = (*table.optional.get(slot, ()), dependency)
         table.missing[slot] += link_optional(core, slot, dependency)
+        core.unusual = core.watched = True
     else:
         table.dependencies[slot] = (*table.dependencies[slot], dependency)
-        table.missing[slot] += _link(core, slot, dependency)
+        table.missing[slot] += table.link(slot, dependency)
         if source is not None and table.state[source] > SUCCEEDED:
             _block(core, slot, source, before)
     if core.feed.listeners and before is TaskState.PENDING and source is None:
@@ -46,7 +47,7 @@ def _open_slot(core: SchedulerCore, task: Any, generation: int | None) -> int:
     """Find a version that may still get edges."""
     wanted = "add a dependency to"
     table = core.table
-    slot = table.index.get(task)
+    slot = table.find(task)
     if slot is None:
         raise core.refuse(UnknownTask(task, wanted))
     if core.closing:
@@ -67,7 +68,7 @@ def _checked_source(core: SchedulerCore, slot: int, task: Any, dependency: Any) 
     table = core.table
     if dependency == task:
         raise core.refuse(DependencyCycle([[task, task]]))
-    source = table.index.get(dependency)
+    source = table.find(dependency)
     if source is None:
         if not core.open_graph:
             raise core.refuse(UnknownDependency(task, dependency))
@@ -78,31 +79,14 @@ def _checked_source(core: SchedulerCore, slot: int, task: Any, dependency: Any) 
     return source
 
 
-def _link(core: SchedulerCore, slot: int, dependency: Any) -> int:
-    """Register one required edge; returns 1 if it is still to be waited for, else 0."""
-    table = core.table
-    source = table.index.get(dependency)
-    if source is None:
-        table.awaited.setdefault(dependency, []).append(slot)
-        return 1
-    if table.state[source] < SUCCEEDED:
-        targets = table.after[source]
-        if targets is None:
-            table.after[source] = [slot]
-        else:
-            targets.append(slot)
-        return 1
-    return 0
-
-
 def _make_required(core: SchedulerCore, slot: int, dependency: Any) -> bool:
     """Turn an optional edge into a required one."""
     table = core.table
     before = table.state_of(slot)
     waited_for = table.drop_optional(slot, dependency)
     table.dependencies[slot] = (*table.dependencies[slot], dependency)
-    table.missing[slot] += _link(core, slot, dependency) - waited_for
-    source = table.index.get(dependency)
+    table.missing[slot] += table.link(slot, dependency) - waited_for
+    source = table.find(dependency)
     if source is not None and table.state[source] > SUCCEEDED:
         _block(core, slot, source, before)
     return True

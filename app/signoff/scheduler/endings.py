@@ -1,63 +1,13 @@
-"""Endings: success, failure, cancellation and closing, and the answers to callbacks that come late or twice."""
+"""Bad endings: failure, cancellation, closing; and the answers to callbacks that come late or twice."""
 
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from signoff.scheduler.core import SchedulerCore
-from signoff.scheduler.errors import GenerationConflict, StateConflict, UnknownTask
-from signoff.scheduler.propagation import block_dependents, release
-from signoff.scheduler.states import CANCELLED, FAILED, READY, RUNNING, STATE_OF_CODE, SUCCEEDED, TaskState
-from signoff.scheduler.table import FIRST_GENERATION
-
-def complete_batch(core: SchedulerCore, claims: Iterable[tuple[Any, int]]) -> list[StateConflict | UnknownTask]:
-    """Mark running tasks succeeded and release their dependents; returns the refusals, one per bad claim."""
-    table = core.table
-    find, state, generations = table.index.get, table.state, table.generation
-    slots: list[int] = []
-    refused: list[StateConflict | UnknownTask] = []
-    for task, generation in claims:
-        slot = find(task)
-        if (
-            slot is None
-            or state[slot] != RUNNING
-            or generation != (generations.get(slot, FIRST_GENERATION) if generations else FIRST_GENERATION)
-        ):
-            try:
-                known_end(core, task, generation, "complete")
-            except (StateConflict, UnknownTask) as error:
-                refused.append(error)
-            continue
-        state[slot] = SUCCEEDED
-        slots.append(slot)
-    succeed(core, slots)
-    return refused
-
-
-def succeed(core: SchedulerCore, slots: list[int]) -> None:
-    """Release the dependents of tasks that were running and succeeded."""
-    table = core.table
-    core.running -= len(slots)
-    if core.stop_requests:
-        for slot in slots:
-            core.stop_requests.pop(slot, None)
-            core.stops.forget(slot)
-    before = len(core.fresh)
-    if core.timings:
-        start = core.clock()
-        core.meter.ended(slots, table.since, table.work, start)
-        core.meter.edges_touched += release(table, slots, core.fresh)
-        core.meter.propagation_s += core.clock() - start
-        since = table.since
-        for slot in core.fresh[before:]:
-            since[slot] = start
-    else:
-        core.meter.edges_touched += release(table, slots, core.fresh)
-    if core.feed.listeners:
-        for slot in slots:
-            core.note(slot, TaskState.RUNNING, TaskState.SUCCEEDED)
-        for slot in core.fresh[before:]:
-            core.note(slot, TaskState.PENDING, TaskState.READY)
+from signoff.scheduler.errors import GenerationConflict, SchedulerError, StateConflict, UnknownTask
+from signoff.scheduler.propagation import block_dependents
+from signoff.scheduler.records import Claim
+from signoff.scheduler.states import CANCELLED, FAILED, READY, RUNNING, STATE_OF_CODE, TaskState
+from signoff.scheduler.table import ENDED
 
 
 def fail(core: SchedulerCore, slot: int, error: object) -> None:
@@ -74,7 +24,7 @@ def cancel(
 ) -> None:
     """Cancel, ask to stop, or confirm a stop; see ``TaskScheduler.cancel`` for the contract."""
     table = core.table
-    slot = table.index.get(task)
+    slot = table.find(task)
     if slot is None:
         raise UnknownTask(task, "cancel")
     current = table.generation_of(slot)
@@ -88,6 +38,7 @@ def cancel(
         _confirm_stop(core, task, slot)
     elif code == RUNNING:
         if slot not in core.stop_requests:
+            core.watched = True
             core.stop_requests[slot] = core.cause(slot, TaskState.RUNNING, reason, by)
             core.stops.ask(slot)
     else:
@@ -116,8 +67,12 @@ def running_slot(core: SchedulerCore, task: Any, generation: int, wanted: str) -
     Raises:
         UnknownTask, GenerationConflict, StateConflict: see ``known_end``.
     """
-    slot = core.table.index.get(task)
-    if slot is not None and core.table.state[slot] == RUNNING and core.table.generation_of(slot) == generation:
+    slot = core.table.find(task)
+    if (
+        slot is not None
+        and core.table.state[slot] == RUNNING
+        and core.table.generation_of(slot) == generation
+    ):
         return slot
     known_end(core, task, generation, wanted)
     return None
@@ -132,7 +87,7 @@ def known_end(core: SchedulerCore, task: Any, generation: int, wanted: str) -> T
         StateConflict: the version was never claimed.
     """
     table = core.table
-    slot = table.index.get(task)
+    slot = table.find(task)
     if slot is None:
         raise UnknownTask(task, wanted)
     current = table.generation_of(slot)
@@ -151,6 +106,17 @@ def known_end(core: SchedulerCore, task: Any, generation: int, wanted: str) -> T
     return state
 
 
+def first_conflict(core: SchedulerCore, claims: list[Claim], wanted: str) -> SchedulerError | None:
+    """Answer callbacks for versions that are not running; repeated ones are fine, of the others the first counts."""
+    first: SchedulerError | None = None
+    for task, generation in claims:
+        try:
+            known_end(core, task, generation, wanted)
+        except SchedulerError as error:
+            first = first or error
+    return first
+
+
 def cancel_all_queued(core: SchedulerCore, reason: str) -> dict[Any, str]:
     """Cancel everything that has not started, each with the reason; nothing is blocked by it. O(V)."""
     table = core.table
@@ -161,7 +127,7 @@ def cancel_all_queued(core: SchedulerCore, reason: str) -> dict[Any, str]:
                 core.note(slot, table.state_of(slot), TaskState.CANCELLED)
             table.cause[slot] = core.cause(slot, TaskState.CANCELLED, reason)
             table.state[slot] = CANCELLED
-            table.after[slot] = None
+            table.after[slot] = ENDED
             done[table.ids[slot]] = reason
     table.optional_after.clear()
     core.fresh.clear()
@@ -196,7 +162,7 @@ def spread(core: SchedulerCore, slot: int) -> None:
     before = len(core.fresh)
     start = core.clock() if core.timings else 0.0
     blocked, touched, failed_optional = block_dependents(table, slot, core.fresh)
-    core.meter.edges_touched += touched
+    core.edges_touched += touched
     core.meter.counts["optional_failures"] += failed_optional
     if core.timings:
         core.meter.propagation_s += core.clock() - start

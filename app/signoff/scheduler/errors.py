@@ -136,5 +136,5 @@ class SchedulerClosed(SchedulerError):
         )
 
 
-class TaskStopped(Exception):  # noqa: N818 - control flow of a task function, not a fault
+class TaskStopped(Exception):
     """Raised by a task function (usually by ``stop.raise_if_set()``) to confirm that it stopped early."""

@@ -30,7 +30,9 @@ type GraphInput = (
 )
 
 
-def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]) -> list[TaskSpec]:
+def read_tasks(
+    graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]
+) -> list[TaskSpec]:
     """Read task specs from any accepted form, in its own order.
 
     Args:
@@ -47,7 +49,9 @@ def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[
         return _from_mapping(graph, function, known)
     if isinstance(graph, PredecessorGraph):
         if not graph.is_directed():
-            raise TypeError("Expected a directed graph to submit, but its edges have no direction. Use a DiGraph.")
+            raise TypeError(
+                "Expected a directed graph to submit, but its edges have no direction. Use a DiGraph."
+            )
         return [_spec(node, graph.predecessors(node), function) for node in graph]
     if not isinstance(graph, Iterable):
         raise TypeError(
@@ -60,7 +64,9 @@ def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[
         elif isinstance(item, tuple) and len(item) == 2:
             specs.append(_spec(item[0], item[1], function))
         else:
-            raise TypeError(f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {item!r}.")
+            raise TypeError(
+                f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {item!r}."
+            )
     return specs
 
 

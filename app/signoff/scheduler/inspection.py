@@ -29,10 +29,10 @@ class Inspector:
         self._lock = lock
 
     def __contains__(self, task: object) -> bool:
-        return task in self._table.index
+        return self._table.find(task) is not None
 
     def __len__(self) -> int:
-        return len(self._table.index)
+        return len(self._table.index) - self._table.unknown
 
     def ids(self) -> list[Any]:
         """All ids, in the order their newest generation was submitted. O(V)."""
@@ -86,13 +86,11 @@ class Inspector:
         """Dependencies nobody submitted yet, each with the tasks waiting for it."""
         table = self._table
         with self._lock:
-            waiting: dict[Any, list[Any]] = {}
-            for awaited in (table.awaited, table.optional_awaited):
-                for dependency, slots in awaited.items():
-                    tasks = [table.ids[slot] for slot in slots if table.state[slot] == PENDING]
-                    if tasks:
-                        waiting.setdefault(dependency, []).extend(tasks)
-            return waiting
+            alive = {
+                dependency: [table.ids[slot] for slot in slots if table.state[slot] == PENDING]
+                for dependency, slots in table.unknown_ids().items()
+            }
+            return {dependency: tasks for dependency, tasks in alive.items() if tasks}
 
     def inputs(self, task: Any) -> InputSummary:
         """The dependencies of a task with their states and results, failed optional ones included."""
@@ -119,11 +117,11 @@ class Inspector:
                 if table.state[slot] > RUNNING or slot in self._core.stop_requests:
                     cause = self._cause(slot)
                     if cause is not None and cause.state in (TaskState.CANCELLED, TaskState.RUNNING):
-                        entries.append((Claim(table.ids[slot], table.generation_of(slot)), cause))
+                        entries.append(((table.ids[slot], table.generation_of(slot)), cause))
             return entries
 
     def _slot(self, task: Any) -> int:
-        slot = self._table.index.get(task)
+        slot = self._table.find(task)
         if slot is None:
             raise UnknownTask(task, "look at")
         return slot
@@ -158,7 +156,7 @@ class Inspector:
 
     def _input(self, dependency: Any, required: bool) -> DependencyInput:
         table = self._table
-        slot = table.index.get(dependency)
+        slot = table.find(dependency)
         if slot is None:
             return DependencyInput(dependency, 0, required, None)
         return DependencyInput(
@@ -177,13 +175,8 @@ def count_states(core: SchedulerCore) -> dict[TaskState, int]:
     counts = dict.fromkeys(TaskState, 0)
     for code, state in enumerate(STATE_OF_CODE):
         counts[state] = table.state.count(code, 0, table.size) - table.retired[code]
-    waiting = {
-        slot
-        for awaited in (table.awaited, table.optional_awaited)
-        for slots in awaited.values()
-        for slot in slots
-        if table.state[slot] == PENDING
-    }
+    awaiting = (slot for slots in table.unknown_ids().values() for slot in slots)
+    waiting = {slot for slot in awaiting if table.state[slot] == PENDING}
     counts[TaskState.WAITING] = len(waiting)
     counts[TaskState.PENDING] -= len(waiting)
     return counts

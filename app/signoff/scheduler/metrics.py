@@ -36,7 +36,8 @@ class Durations:
         """Add ``count`` durations at once (seconds)."""
         self.count += count
         self.total_s += total_s
-        self.longest_s = max(self.longest_s, longest_s)
+        if longest_s > self.longest_s:
+            self.longest_s = longest_s
 
     def frozen(self) -> DurationStats:
         """The figures as an immutable value."""
@@ -49,18 +50,21 @@ class Meter:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.graph_errors: Counter[str] = Counter()
-        self.edges_touched = 0
         self.propagation_s = 0.0
         self.ready_wait = Durations()
         self.run_time = Durations()
         self.group_wait: dict[tuple[str, str], Durations] = {}
         self.group_run: dict[tuple[str, str], Durations] = {}
 
-    def claimed(self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float) -> None:
+    def claimed(
+        self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float
+    ) -> None:
         """Account for the ready-wait of these claims."""
         self._measure(self.ready_wait, self.group_wait, slots, since, work, now)
 
-    def ended(self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float) -> None:
+    def ended(
+        self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float
+    ) -> None:
         """Account for the run time of these tasks."""
         self._measure(self.run_time, self.group_run, slots, since, work, now)
 
@@ -73,6 +77,9 @@ class Meter:
         work: Mapping[int, Work],
         now: float,
     ) -> None:
+        if len(slots) == 1 and not work:
+            overall.add(1, now - since[slots[0]], now - since[slots[0]])
+            return
         starts = [since[slot] for slot in slots]
         overall.add(len(starts), now * len(starts) - sum(starts), now - min(starts, default=now))
         if work:

@@ -1,34 +1,13 @@
-"""How the end of a task reaches its dependents: success releases, anything else blocks, optional edges only wait.
+"""How the end of a task reaches its dependents: a bad end blocks what requires it; optional edges only wait.
 
-Each function touches the out-edges of the tasks that ended and nothing else.
+(The release after a success is the hot path and is in ``success``.) Each function touches the out-edges of the tasks that ended and nothing else.
 """
 
 from collections import deque
 from collections.abc import Iterable
 
-from signoff.scheduler.states import BLOCKED, PENDING, READY, SUCCEEDED
-from signoff.scheduler.table import TaskTable
-
-
-def release(table: TaskTable, slots: Iterable[int], fresh: list[int]) -> int:
-    """Mark these running tasks succeeded; append those that became ready to ``fresh``. Returns edges touched."""
-    state, after, missing = table.state, table.after, table.missing
-    touched = 0
-    for slot in slots:
-        state[slot] = SUCCEEDED
-        targets = after[slot]
-        if targets is not None:
-            after[slot] = None
-            touched += len(targets)
-            for target in targets:
-                left = missing[target] - 1
-                missing[target] = left
-                if not left and not state[target]:
-                    state[target] = READY
-                    fresh.append(target)
-        if table.optional_after:
-            touched += _settle_optional(table, slot, fresh)
-    return touched
+from signoff.scheduler.states import BLOCKED, PENDING, READY
+from signoff.scheduler.table import ENDED, TaskTable, as_list
 
 
 def block_dependents(table: TaskTable, root: int, fresh: list[int]) -> tuple[list[int], int, int]:
@@ -43,8 +22,8 @@ def block_dependents(table: TaskTable, root: int, fresh: list[int]) -> tuple[lis
     queue = deque([root])
     while queue:
         slot = queue.popleft()
-        targets = after[slot] or ()
-        after[slot] = None
+        targets = as_list(after[slot])
+        after[slot] = ENDED
         touched += len(targets)
         for target in targets:
             if state[target] == PENDING:
@@ -52,7 +31,7 @@ def block_dependents(table: TaskTable, root: int, fresh: list[int]) -> tuple[lis
                 causes[target] = slot
                 blocked.append(target)
                 queue.append(target)
-        settled = _settle_optional(table, slot, fresh)
+        settled = settle_optional(table, slot, fresh)
         touched += settled
         failed_optional += settled
     return blocked, touched, failed_optional
@@ -79,7 +58,7 @@ def path_between(table: TaskTable, start: Iterable[int], goals: set[int]) -> lis
     return None
 
 
-def _settle_optional(table: TaskTable, slot: int, fresh: list[int]) -> int:
+def settle_optional(table: TaskTable, slot: int, fresh: list[int]) -> int:
     """Count the optional edges of an ended task as resolved; returns how many there were."""
     targets = table.optional_after.pop(slot, ())
     for target in targets:

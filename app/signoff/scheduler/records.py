@@ -3,16 +3,12 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from signoff.scheduler.states import TaskState
 
-
-class Claim(NamedTuple):
-    """One task version that the caller may now run; both parts go back with every callback."""
-
-    task: Any
-    generation: int
+# One task version that the caller may now run: (task, generation). Both go back with every callback.
+type Claim = tuple[Any, int]
 
 
 @dataclass(frozen=True, slots=True)

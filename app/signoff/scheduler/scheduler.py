@@ -14,14 +14,15 @@ from signoff.scheduler.closing import close_scheduler
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.cycles import cycle_paths
 from signoff.scheduler.edges import add_edge
-from signoff.scheduler.errors import GenerationConflict, StateConflict, UnknownTask
 from signoff.scheduler.graph_input import GraphInput, read_tasks
 from signoff.scheduler.inspection import Inspector
 from signoff.scheduler.listeners import Listener
 from signoff.scheduler.records import Claim, CloseReport, RunReport, TaskSpec
 from signoff.scheduler.snapshot import Metrics, snapshot
-from signoff.scheduler.states import RUNNING, STATE_OF_CODE, TaskState
+from signoff.scheduler.states import STATE_OF_CODE, TaskState
 from signoff.scheduler.submission import add, as_ids
+from signoff.scheduler.success import succeed
+from signoff.scheduler.table import FIRST_GENERATION
 
 
 def _utc_now() -> datetime:
@@ -56,7 +57,9 @@ class TaskScheduler:
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         if max_concurrency is not None and max_concurrency < 0:
-            raise ValueError(f"Expected max_concurrency of 0 or more, or None for no limit, not {max_concurrency}.")
+            raise ValueError(
+                f"Expected max_concurrency of 0 or more, or None for no limit, not {max_concurrency}."
+            )
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._core = SchedulerCore(
@@ -86,6 +89,7 @@ class TaskScheduler:
         scheduler. A listener may call the scheduler; what it raises is logged, counted and goes no further.
         """
         with self._lock:
+            self._core.unusual = self._core.watched = True
             return self._core.feed.subscribe(listener)
 
     def submit(
@@ -138,7 +142,7 @@ class TaskScheduler:
             if function is not None or args or kwargs or kind or tenant:
                 spec = TaskSpec(task, (), function, (), args, kwargs, kind, tenant)
                 remember_work(core, slot, spec)
-            given = core.table.generation_of(slot)
+            given = core.generations.get(slot, FIRST_GENERATION) if core.generations else FIRST_GENERATION
         if self._changes:
             core.feed.deliver()
         return given
@@ -162,7 +166,7 @@ class TaskScheduler:
             TypeError: the input has none of these forms.
             DuplicateTask: also if an id occurs twice in the batch. Other errors are those of ``submit``.
         """
-        specs = read_tasks(tasks, function, self._core.table.index.__contains__)
+        specs = read_tasks(tasks, function, self.tasks.__contains__)
         with self._lock:
             generations = add_batch(self._core, specs)
         self._core.feed.deliver()
@@ -236,12 +240,14 @@ class TaskScheduler:
         """
         core = self._core
         with self._lock:
-            slot = endings.running_slot(core, task, generation, "complete")
-            if slot is not None:
+            if succeed(core, ((task, generation),)):
+                state = endings.known_end(core, task, generation, "complete")
+            else:
+                state = TaskState.SUCCEEDED
                 if result is not None:
-                    core.table.result[slot] = result
-                endings.succeed(core, [slot])
-            state = self._ended(task)
+                    core.table.result[core.table.index[task]] = result
+            if core.closing:
+                self._idle.notify_all()
         if self._changes:
             core.feed.deliver()
         return state
@@ -253,14 +259,18 @@ class TaskScheduler:
             UnknownTask, GenerationConflict, StateConflict: as ``complete``, about the first claim refused; all
                 other claims are recorded nevertheless.
         """
+        core = self._core
+        error = None
         with self._lock:
-            refused = endings.complete_batch(self._core, claims)
-            if self._core.closing:
+            refused = succeed(core, claims)
+            if refused:
+                error = endings.first_conflict(core, refused, "complete")
+            if core.closing:
                 self._idle.notify_all()
         if self._changes:
-            self._core.feed.deliver()
-        if refused:
-            raise refused[0]
+            core.feed.deliver()
+        if error is not None:
+            raise error
 
     def fail(self, task: Hashable, generation: int, error: object = None) -> TaskState:
         """Report that a claimed task failed; everything that requires it becomes blocked, each with this cause.
@@ -311,6 +321,21 @@ class TaskScheduler:
             state = self._ended(task)
         core.feed.deliver()
         return state
+
+    def attach_stop(self, claim: Claim, signal: Callable[[], None]) -> None:
+        """Call ``signal`` when a stop of this running task is asked for (at once if it was). For own runners.
+
+        ``signal`` runs under the scheduler's lock: set a flag and return. If the task has ended, nothing happens.
+
+        Raises:
+            UnknownTask, GenerationConflict, StateConflict: as ``complete``.
+        """
+        core = self._core
+        with self._lock:
+            slot = endings.running_slot(core, claim[0], claim[1], "attach a stop signal to")
+            if slot is not None:
+                core.watched = True
+                core.stops.attach(slot, signal, slot in core.stop_requests)
 
     def close(
         self, timeout: float | None = None, queued: Literal["cancel", "keep"] = "cancel"

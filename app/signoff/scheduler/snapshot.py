@@ -1,7 +1,7 @@
 """What the metrics of a scheduler say, as one immutable snapshot (T18)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.inspection import count_states
@@ -14,9 +14,9 @@ from signoff.scheduler.states import TaskState
 class GroupMetrics:
     """Figures of the tasks of one type (``kind``) of one tenant."""
 
-    ready_wait: DurationStats = DurationStats()
-    run_time: DurationStats = DurationStats()
-    states: Mapping[TaskState, int] = field(default_factory=dict)
+    ready_wait: DurationStats
+    run_time: DurationStats
+    states: Mapping[TaskState, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def snapshot(core: SchedulerCore) -> Metrics:
         optional_failures=meter.counts["optional_failures"],
         function_failures=meter.counts["function_failures"],
         graph_errors=dict(meter.graph_errors),
-        edges_touched=meter.edges_touched,
+        edges_touched=core.edges_touched,
         propagation_s=meter.propagation_s,
         listener_errors=core.feed.errors,
         groups=_groups(core),

@@ -74,6 +74,9 @@ class StopDesk:
     def __init__(self) -> None:
         self._signals: dict[int, list[Callable[[], None]]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._signals)
+
     def attach(self, slot: int, signal: Callable[[], None], already_asked: bool) -> None:
         """Call ``signal`` when a stop of this slot is asked for, at once if it was already."""
         if already_asked:

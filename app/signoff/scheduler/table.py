@@ -3,6 +3,9 @@
 Slots are given in the order of submission, so comparing slots compares submission order. What most tasks do not
 have (a generation above 1, optional edges, a function, a result, a cause …) is in dicts that stay empty until
 used. All access happens under the scheduler's lock.
+
+Dependents of a version are kept in the smallest form that holds them: ``None`` for none yet, the slot itself for
+one, a list for more, and ``ENDED`` once the version has ended and nobody waits for it any more.
 """
 
 from array import array
@@ -10,10 +13,13 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from signoff.scheduler.records import Cause, Work
-from signoff.scheduler.states import CANCELLED, PENDING, SUCCEEDED, TaskState, STATE_OF_CODE
+from signoff.scheduler.states import CANCELLED, PENDING, STATE_OF_CODE, SUCCEEDED, TaskState
 
 FIRST_GENERATION: Final = 1
+ENDED: Final = ()
 _GROW_BY: Final = 64
+
+type Targets = int | list[int] | tuple[()] | None
 
 
 class TaskTable:
@@ -21,14 +27,16 @@ class TaskTable:
 
     Attributes:
         size: number of slots in use; the arrays are longer (they grow by an eighth).
-        index: task id → slot of its newest generation.
+        index: task id → slot of its newest generation; or, for an id that others wait for and nobody submitted
+            yet, ``~k`` (negative) for position k of ``awaited``. Use ``find`` where speed does not matter.
         ids: slot → task id.
         state: slot → state code (``states.PENDING`` …).
         missing: slot → number of edges the task still waits for.
-        after: slot → slots that require it and still wait for it, or None.
-        since: slot → clock reading when it became ready, later when it was claimed (seconds).
+        after: slot → versions that require it and still wait for it.
+        since: slot → clock reading when it became ready, later when it was claimed (seconds; only with timings).
         dependencies: slot → required dependencies as ids, in the order given.
-        awaited: id nobody submitted yet → slots that require it (open graphs, and inside a batch).
+        awaited: versions that require an id nobody submitted yet; see ``index``.
+        unknown: number of such ids.
     """
 
     def __init__(self) -> None:
@@ -38,10 +46,11 @@ class TaskTable:
         self.ids: list[Any] = []
         self.state = bytearray()
         self.missing: list[int] = []
-        self.after: list[list[int] | None] = []
+        self.after: list[Targets] = []
         self.since = array("d")
         self.dependencies: list[tuple[Any, ...]] = []
-        self.awaited: dict[Any, list[int]] = {}
+        self.awaited: list[Targets] = []
+        self.unknown = 0
         self.generation: dict[int, int] = {}
         self.previous: dict[int, int] = {}
         self.optional: dict[int, tuple[Any, ...]] = {}
@@ -54,35 +63,46 @@ class TaskTable:
         self.blocked_via: dict[int, int] = {}
         self.retired = [0] * len(STATE_OF_CODE)
 
-    def grow(self) -> None:
+    def grow(self, timed: bool) -> None:
         """Make room for more slots; existing array objects stay the same."""
         more = _GROW_BY + (self.capacity >> 3)
         self.ids.extend([None] * more)
         self.state.extend(bytes(more))
         self.missing.extend([0] * more)
         self.after.extend([None] * more)
-        self.since.frombytes(bytes(8 * more))
         self.dependencies.extend([()] * more)
+        if timed:
+            self.since.frombytes(bytes(8 * more))
         self.capacity += more
+
+    def find(self, task: Any) -> int | None:
+        """Slot of the newest generation of a task, or None if nobody submitted it."""
+        slot = self.index.get(task)
+        return None if slot is None or slot < 0 else slot
 
     def generation_of(self, slot: int) -> int:
         """Generation of the version in this slot."""
         return self.generation.get(slot, FIRST_GENERATION)
 
+    def slot_of_generation(self, task: Hashable, generation: int) -> int | None:
+        """Slot of one generation of a task, or None. O(generations of that task)."""
+        slot = self.find(task)
+        while slot is not None and self.generation_of(slot) != generation:
+            slot = self.previous.get(slot)
+        return slot
+
     def current_slots(self) -> Iterator[int]:
         """Slots of the newest generations, in submission order."""
         if not self.previous:
             return iter(range(self.size))
-        return iter(sorted(self.index.values()))
+        return iter(sorted(slot for slot in self.index.values() if slot >= 0))
 
     def has_unknown(self, slot: int) -> bool:
         """Whether a version has a dependency that nobody submitted yet. O(its dependencies)."""
-        if not (self.awaited or self.optional_awaited):
+        if not (self.unknown or self.optional_awaited):
             return False
-        index = self.index
-        return any(dep not in index for dep in self.dependencies[slot]) or any(
-            dep not in index for dep in self.optional.get(slot, ())
-        )
+        dependencies = (*self.dependencies[slot], *self.optional.get(slot, ()))
+        return any(self.find(dependency) is None for dependency in dependencies)
 
     def state_of(self, slot: int) -> TaskState:
         """The state of a version, in the words of ``TaskState``."""
@@ -91,27 +111,64 @@ class TaskTable:
 
     def targets(self, slot: int) -> list[int]:
         """Every version that waits for this one, over required and optional edges."""
-        return [*(self.after[slot] or ()), *self.optional_after.get(slot, ())]
+        return [*as_list(self.after[slot]), *self.optional_after.get(slot, ())]
+
+    def unknown_ids(self) -> dict[Any, list[int]]:
+        """Every id nobody submitted yet → the versions that wait for it. O(V)."""
+        found: dict[Any, list[int]] = {}
+        if self.unknown:
+            found = {task: as_list(self.awaited[~slot]) for task, slot in self.index.items() if slot < 0}
+        for task, slots in self.optional_awaited.items():
+            found[task] = [*found.get(task, ()), *slots]
+        return found
+
+    def unknown_targets(self, task: Any) -> list[int]:
+        """The versions that wait for an id nobody submitted yet."""
+        place = self.index.get(task)
+        required = [] if place is None or place >= 0 else as_list(self.awaited[~place])
+        return [*required, *self.optional_awaited.get(task, ())]
+
+    def link(self, slot: int, dependency: Any) -> int:
+        """Register one required edge into ``slot``; returns 1 if it must be waited for, 0 if its source has ended."""
+        source = self.index.get(dependency)
+        if source is None:
+            self.index[dependency] = ~len(self.awaited)
+            self.awaited.append(slot)
+            self.unknown += 1
+        elif source < 0:
+            self.awaited[~source] = [*as_list(self.awaited[~source]), slot]
+        elif self.state[source] >= SUCCEEDED:
+            return 0
+        else:
+            self.after[source] = [*as_list(self.after[source]), slot]
+        return 1
 
     def unlink(self, slot: int) -> None:
         """Remove the edges that lead into a version that will never run. O(edges of its dependencies)."""
         for dependency in self.dependencies[slot]:
             source = self.index.get(dependency)
             if source is None:
-                _drop(self.awaited, dependency, slot)
-            elif targets := self.after[source]:
-                self.after[source] = [target for target in targets if target != slot] or None
+                continue
+            if source >= 0:
+                if self.state[source] < SUCCEEDED:
+                    self.after[source] = _without(self.after[source], slot)
+                continue
+            self.awaited[~source] = left = _without(self.awaited[~source], slot)
+            if left is None:
+                del self.index[dependency]
+                self.unknown -= 1
         for dependency in self.optional.get(slot, ()):
             self._cut_optional(slot, dependency)
 
     def hand_over(self, old: int, new: int) -> None:
-        """Let a new version take the place of an old one: id, edges to dependents, next generation is set apart."""
+        """Let a new version take over the dependents of an old one, which thereby has ended."""
         self.previous[new] = old
-        self.after[new], self.after[old] = self.after[old], None
-        if old in self.optional_after:
-            self.optional_after[new] = self.optional_after.pop(old)
         if self.state[old] < SUCCEEDED:
             self.state[old] = CANCELLED
+            self.after[new] = self.after[old]
+            if old in self.optional_after:
+                self.optional_after[new] = self.optional_after.pop(old)
+        self.after[old] = ENDED
         self.retired[self.state[old]] += 1
 
     def drop_optional(self, slot: int, dependency: Any) -> int:
@@ -120,17 +177,21 @@ class TaskTable:
         return self._cut_optional(slot, dependency)
 
     def _cut_optional(self, slot: int, dependency: Any) -> int:
-        source = self.index.get(dependency)
+        source = self.find(dependency)
         if source is None:
             return _drop(self.optional_awaited, dependency, slot)
         return _drop(self.optional_after, source, slot)
 
-    def slot_of_generation(self, task: Hashable, generation: int) -> int | None:
-        """Slot of one generation of a task, or None. O(generations of that task)."""
-        slot = self.index.get(task)
-        while slot is not None and self.generation_of(slot) != generation:
-            slot = self.previous.get(slot)
-        return slot
+
+def as_list(targets: Targets) -> list[int]:
+    """The dependents in any of their forms, as a list."""
+    if isinstance(targets, int):
+        return [targets]
+    return list(targets) if targets else []
+
+
+def _without(targets: Targets, slot: int) -> Targets:
+    return [target for target in as_list(targets) if target != slot] or None
 
 
 def _drop[K](edges: dict[K, list[int]], key: K, slot: int) -> int:
