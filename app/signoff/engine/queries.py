@@ -169,7 +169,7 @@ class Queries(DefinitionQueries):
     def list_attempts(self, tenant: str, run_id: str) -> list[AttemptView]:
         """Attempts of a run's activities, oldest first."""
         return [
-            AttemptView(*a[:7], from_micros_or_none(a[7] or None), from_micros(a[8]), from_micros(a[9]))
+            AttemptView(*(*a[:7], from_micros_or_none(a[7] or None), from_micros(a[8]), from_micros(a[9])))
             for a in r.list_attempts(self._reader, tenant, run_id)
         ]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from signoff.core import events as e
-from signoff.core.explain import clock
 from signoff.core.plan import Plan
+from signoff.core.wording import clock
 
 
 def actor_of(event: e.Event) -> str:

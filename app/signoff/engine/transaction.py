@@ -157,7 +157,7 @@ class Transaction:
                         effect.key,
                         effect.connector,
                         effect.input,
-                    )  # fmt: skip
+                    )
                 )
             elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
                 self._dispatcher.backlog.update(self._dispatcher.pools)

@@ -56,12 +56,13 @@ class WireServer:
     def start(self) -> str:
         """Listen; returns the address with its real port."""
         self._thread.start()
+        if self.address.startswith("unix:"):
+            Path(self.address[5:]).unlink(missing_ok=True)
         return asyncio.run_coroutine_threadsafe(self._listen(), self.loop).result(10)
 
     async def _listen(self) -> str:
         scheme, _, rest = self.address.partition(":")
         if scheme == "unix":
-            Path(rest).unlink(missing_ok=True)
             old = os.umask(0o077)
             try:
                 self._server = await self.loop.create_unix_server(lambda: _Connection(self), rest)

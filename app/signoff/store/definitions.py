@@ -52,7 +52,8 @@ def find_draft(journal: Journal, definition_id: int, revision: int | None = None
     """One revision of a draft, the newest by default."""
     wanted = "AND revision=?" if revision is not None else "ORDER BY revision DESC LIMIT 1"
     found = journal.rows(
-        f"SELECT definition_id, revision, document, layout, saved_by, saved_at FROM draft WHERE definition_id=? {wanted}",
+        "SELECT definition_id, revision, document, layout, saved_by, saved_at FROM draft"
+        f" WHERE definition_id=? {wanted}",
         (definition_id, revision) if revision is not None else (definition_id,),
     )
     return DraftRow(found[0][0], found[0][1], load(found[0][2]), load(found[0][3]), *found[0][4:]) if found else None

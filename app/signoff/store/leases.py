@@ -77,7 +77,8 @@ def list_ready(journal: Journal, pool: str, limit: int) -> list[ReadyAttempt]:
 def scheduled_body(journal: Journal, run: int, seq: int) -> dict[str, Any]:
     """The data of the `activity.scheduled` event an attempt refers to."""
     found = journal.rows(
-        "SELECT coalesce(e.data, p.data) FROM event e LEFT JOIN payload p ON p.id = e.payload_id WHERE e.run=? AND e.seq=?",
+        "SELECT coalesce(e.data, p.data) FROM event e LEFT JOIN payload p ON p.id = e.payload_id"
+        " WHERE e.run=? AND e.seq=?",
         (run, seq),
     )
     body: dict[str, Any] = load(found[0][0]) or {}
@@ -88,8 +89,8 @@ def renew(journal: Journal, claims: Sequence[Sequence[Any]], now: int) -> list[b
     """Renew leases; True for each claim (run key, step, generation, attempt, fence) that still holds."""
     return [
         journal.write(
-            "UPDATE attempt SET lease_until = ? + heartbeat_ms * 1000 WHERE run=? AND step=? AND generation=? AND attempt=?"
-            " AND fence=? AND status='leased'",
+            "UPDATE attempt SET lease_until = ? + heartbeat_ms * 1000 WHERE run=? AND step=? AND generation=?"
+            " AND attempt=? AND fence=? AND status='leased'",
             (now, *claim),
         )
         == 1
@@ -112,8 +113,8 @@ def list_due(engine: Engine, now: int, limit: int) -> list[DueTimer]:
     """Armed timers due by `now`, earliest first."""
     with engine.connect() as c:
         found = c.exec_driver_sql(
-            "SELECT r.public_id, r.tenant, t.step, t.kind, t.generation, t.attempt FROM timer t JOIN run r ON r.id = t.run"
-            " WHERE t.due <= ? ORDER BY t.due, t.id LIMIT ?",
+            "SELECT r.public_id, r.tenant, t.step, t.kind, t.generation, t.attempt FROM timer t"
+            " JOIN run r ON r.id = t.run WHERE t.due <= ? ORDER BY t.due, t.id LIMIT ?",
             (now, limit),
         )
         return [DueTimer(*r) for r in found]
@@ -137,8 +138,8 @@ def list_outbox(engine: Engine, limit: int) -> list[OutboxRow]:
     """Undelivered notices, oldest first."""
     with engine.connect() as c:
         found = c.exec_driver_sql(
-            "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries FROM outbox o JOIN run r ON r.id = o.run"
-            " ORDER BY o.id LIMIT ?",
+            "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries FROM outbox o"
+            " JOIN run r ON r.id = o.run ORDER BY o.id LIMIT ?",
             (limit,),
         )
         return [OutboxRow(r[0], r[1], r[2], r[3], r[4], load(r[5]), r[6]) for r in found]

@@ -23,21 +23,26 @@ class Account:
     active: bool
 
 
+def _account(row: tuple[Any, ...]) -> Account:
+    login, name, email, password_hash, roles, active = row
+    return Account(login, name, email, password_hash, tuple(roles.split()), bool(active))
+
+
 def find_account(journal: Journal, tenant: str, login: str) -> Account | None:
     """An account by login (logins are stored in lower case)."""
     found = journal.rows(
         "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? AND login=?",
         (tenant, login.casefold()),
     )
-    return Account(*found[0][:4], tuple(found[0][4].split()), bool(found[0][5])) if found else None
+    return _account(found[0]) if found else None
 
 
 def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[str, ...], at: int) -> None:
     """Create or replace an account and its memberships."""
     login = account.login.casefold()
     journal.write(
-        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at) VALUES (?,?,?,?,?,?,?,?)"
-        " ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
+        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at)"
+        " VALUES (?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
         " password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
         (
             tenant,
@@ -65,7 +70,7 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
 def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, Account]]:
     """Active people and groups of a tenant, and all accounts by login."""
     accounts = {
-        r[0]: Account(*r[:4], tuple(r[4].split()), bool(r[5]))
+        r[0]: _account(r)
         for r in journal.rows(
             "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? ORDER BY login",
             (tenant,),

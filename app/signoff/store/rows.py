@@ -114,8 +114,13 @@ class Rows:
                 self._move_attempt(run, m, micros)
             case TimerSet() as t:
                 self.timers_new[(run.pk, t.step)] = (
-                    run.pk, t.step, str(t.kind), t.generation, t.attempt, to_micros(t.due),
-                )  # fmt: skip
+                    run.pk,
+                    t.step,
+                    str(t.kind),
+                    t.generation,
+                    t.attempt,
+                    to_micros(t.due),
+                )
             case TimerCleared() as t:
                 if self.timers_new.pop((run.pk, t.step), None) is None:
                     self.timers_gone.add((run.pk, t.step))
@@ -134,8 +139,13 @@ class Rows:
         new = self.attempts_new.get(key)
         if new is not None:
             new[5], new[6], new[7], new[8], new[9], new[16] = (
-                str(m.status), m.fence, m.worker, lease_until, heartbeat_ms, micros,
-            )  # fmt: skip
+                str(m.status),
+                m.fence,
+                m.worker,
+                lease_until,
+                heartbeat_ms,
+                micros,
+            )
         else:
             self.attempts_moved[key] = (str(m.status), m.fence, m.worker, lease_until, heartbeat_ms, micros, *key)
 
@@ -161,7 +171,7 @@ class Rows:
                 seq_of[("approval.opened", a.step)],
                 micros,
                 due,
-            )  # fmt: skip
+            )
         )
         self.people_new.extend((approval_id, login, state.tenant, 1) for login in a.roster)
 
@@ -197,7 +207,7 @@ class Rows:
                         started,
                         micros,
                         state.reason,
-                    )  # fmt: skip
+                    )
                 )
             else:
                 changed.append(

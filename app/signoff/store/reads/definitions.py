@@ -33,8 +33,8 @@ def find_draft(reader: Reader, tenant: str, name: str) -> tuple[Any, ...] | None
 
 
 _VERSION = (
-    "SELECT d.name, v.version, v.digest, v.document, v.layout, v.published_by, v.published_at, v.archived OR d.archived,"
-    " v.id FROM definition_version v JOIN definition d ON d.id = v.definition_id"
+    "SELECT d.name, v.version, v.digest, v.document, v.layout, v.published_by, v.published_at, "
+    " v.archived OR d.archived, v.id FROM definition_version v JOIN definition d ON d.id = v.definition_id"
 )
 
 
@@ -75,8 +75,8 @@ def list_people(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
 def list_memberships(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
     """(group, login, active) by group and login."""
     return reader.rows(
-        "SELECT m.group_name, m.login, p.active FROM membership m JOIN person p ON p.tenant = m.tenant AND p.login = m.login"
-        " WHERE m.tenant=? ORDER BY m.group_name, m.login",
+        "SELECT m.group_name, m.login, p.active FROM membership m JOIN person p ON p.tenant = m.tenant"
+        " AND p.login = m.login WHERE m.tenant=? ORDER BY m.group_name, m.login",
         (tenant,),
     )
 

@@ -39,8 +39,8 @@ class RunRecord:
 
 
 _RUN = (
-    "SELECT r.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.status, r.sequence, r.business_key,"
-    " r.started_by, r.started_at, r.changed_at, r.reason FROM run r JOIN definition_version v ON v.id = r.version_id"
+    "SELECT r.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.status, r.sequence, "
+    " r.business_key, r.started_by, r.started_at, r.changed_at, r.reason FROM run r JOIN definition_version v ON v.id = r.version_id"
     " JOIN definition d ON d.id = v.definition_id"
 )
 
@@ -143,8 +143,8 @@ class ApprovalRecord:
 
 
 _APPROVAL = (
-    "SELECT a.id, r.public_id, d.name, d.title, v.version, v.digest, r.started_by, a.step, a.label, a.generation, a.round,"
-    " a.instructions, a.shown_digest, a.required, a.given, a.opened_at, a.due, a.status, r.status,"
+    "SELECT a.id, r.public_id, d.name, d.title, v.version, v.digest, r.started_by, a.step, a.label, a.generation,"
+    " a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at, a.due, a.status, r.status,"
     f" {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
     " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
@@ -152,14 +152,15 @@ _APPROVAL = (
 
 
 def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*r[:19], load(r[19]) or {}, bool(r[20])) for r in rows]
+    return [ApprovalRecord(*(*r[:19], load(r[19]) or {}, bool(r[20]))) for r in rows]
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
     """Open approvals of a person, oldest first; `after` is the id of the last one seen."""
     return _approvals(
         reader.rows(
-            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND m.open=1 AND m.approval_id > ? ORDER BY m.approval_id LIMIT ?",
+            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND m.open=1 AND m.approval_id > ?"
+            " ORDER BY m.approval_id LIMIT ?",
             (tenant, login, after, limit),
         )
     )
@@ -179,7 +180,8 @@ def find_approval(reader: Reader, tenant: str, login: str, run_id: str, step: st
     """The newest approval of a step, if the person is on its roster."""
     found = _approvals(
         reader.rows(
-            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND r.public_id=? AND a.step=? ORDER BY a.generation DESC LIMIT 1",
+            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND r.public_id=? AND a.step=?"
+            " ORDER BY a.generation DESC LIMIT 1",
             (tenant, login, run_id, step),
         )
     )

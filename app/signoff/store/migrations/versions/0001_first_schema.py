@@ -261,7 +261,8 @@ def upgrade() -> None:
         sa.Column("changed_at", sa.Integer(), nullable=False),
         sa.Column("reason", sa.String(), nullable=False),
         sa.CheckConstraint(
-            "status IN ('running', 'paused', 'stalled', 'cancelling', 'succeeded', 'rejected', 'failed', 'cancelled', 'terminated')"
+            "status IN ('running', 'paused', 'stalled', 'cancelling', 'succeeded',"
+            " 'rejected', 'failed', 'cancelled', 'terminated')"
         ),
         sa.ForeignKeyConstraint(
             ["version_id"],

@@ -1,0 +1,118 @@
+"""`signoff definition …`: validate, save, publish, list, show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
+from signoff.cli.output import explains_errors, print_json, print_table, say
+from signoff.core.digest import definition_digest
+from signoff.core.document import read_document
+from signoff.core.validate import is_publishable, validate
+from signoff.errors import NotFound
+
+app = typer.Typer(no_args_is_help=True, help="Definitions: drafts and published versions.")
+Name = Annotated[str, typer.Argument(help="Name of the definition.")]
+File = Annotated[Path, typer.Argument(help="JSON file with the definition.")]
+
+
+@app.command("validate")
+@explains_errors
+def validate_file(file: File, as_json: Json = False) -> None:
+    """Say everything that is wrong with a definition in a file; needs no engine."""
+    document = read_json(f"@{file}", "The definition")
+    definition, problems = read_document(document.get("document", document))
+    if definition is not None:
+        problems = (*problems, *validate(definition))
+    good = definition is not None and is_publishable(problems)
+    if as_json:
+        digest = definition_digest(definition) if definition is not None and good else None
+        print_json({"valid": good, "digest": digest, "problems": problems})
+    else:
+        for problem in problems:
+            say(f"{problem.severity}: {problem.sentence}")
+        if definition is not None and good:
+            say(f"It can be published; its digest is {definition_digest(definition)}.")
+    if not good:
+        raise typer.Exit(1)
+
+
+@app.command("list")
+@explains_errors
+def list_definitions(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
+    """List all definitions."""
+    with connected(data) as signoff:
+        found = signoff.queries.list_definitions(TENANT)
+    if as_json:
+        print_json(found)
+    else:
+        rows = [(d.name, d.title, d.draft_revision, d.latest_version, d.latest_digest[:19], d.open_runs) for d in found]
+        columns = ("name", "title", "draft revision", "newest version", "digest", "open runs")
+        print_table(columns, rows, "There are no definitions.")
+
+
+@app.command()
+@explains_errors
+def show(
+    name: Name,
+    version: Annotated[int | None, typer.Option("--version", help="Published version; the newest by default.")] = None,
+    draft: Annotated[bool, typer.Option("--draft", help="Show the draft instead.")] = False,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Print a definition as JSON."""
+    with connected(data) as signoff:
+        found = (
+            signoff.queries.find_draft(TENANT, name) if draft else signoff.queries.find_version(TENANT, name, version)
+        )
+    if found is None:
+        raise NotFound(f"There is no such {'draft' if draft else 'version'} of '{name}'.", remedy="Check the name.")
+    print_json(found.document)
+
+
+@app.command()
+@explains_errors
+def save(file: File, login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """Save a definition from a file as a new draft revision."""
+    content = read_json(f"@{file}", "The definition")
+    document, layout = content.get("document", content), content.get("layout", {})
+    with connected(data) as signoff:
+        name = str(document.get("name", ""))
+        known = signoff.queries.find_draft(TENANT, name)
+        if known is None:
+            answer = signoff.create_draft(actor(login), TENANT, document, layout)
+        else:
+            answer = signoff.save_draft(actor(login), TENANT, name, document, layout or known.layout, known.revision)
+    say(f"Saved '{name}' as revision {answer['revision']}.")
+
+
+@app.command()
+@explains_errors
+def publish(name: Name, login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
+    """Freeze the newest draft revision as the next version."""
+    with connected(data) as signoff:
+        draft = signoff.queries.find_draft(TENANT, name)
+        if draft is None:
+            raise NotFound(f"There is no draft '{name}'.", remedy="Save it first.")
+        answer = signoff.publish(actor(login), TENANT, name, draft.revision)
+    if as_json:
+        print_json(answer)
+    else:
+        new = "is published as" if answer["created"] else "has the same content as"
+        say(f"'{name}' {new} version {answer['version']} with digest {answer['digest']}.")
+
+
+@app.command()
+@explains_errors
+def archive(
+    name: Name,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """No new runs of a definition; open runs go on."""
+    with connected(data) as signoff:
+        signoff.archive(actor(login), TENANT, name, reason)
+    say(f"'{name}' is archived.")

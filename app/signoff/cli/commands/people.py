@@ -1,0 +1,75 @@
+"""`signoff person …`: accounts of an installation, by whoever owns its data folder."""
+
+from __future__ import annotations
+
+import threading
+from typing import Annotated
+
+import typer
+
+from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, load_settings
+from signoff.cli.output import explains_errors, print_json, print_table, say
+from signoff.engine.permissions import ROLES
+from signoff.errors import Unavailable
+from signoff.runtime.lock import EngineLock
+from signoff.wiring import start_engine
+
+app = typer.Typer(no_args_is_help=True, help="Accounts, roles and groups.")
+
+
+@app.command("list")
+@explains_errors
+def list_people(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
+    """List accounts."""
+    with connected(data) as signoff:
+        people = signoff.queries.list_people(TENANT)
+    if as_json:
+        print_json(people)
+    else:
+        rows = [
+            (p.login, p.name, " ".join(p.roles), " ".join(p.groups), "" if p.active else "disabled") for p in people
+        ]
+        print_table(("login", "name", "roles", "groups", ""), rows, "There are no accounts.")
+
+
+@app.command()
+@explains_errors
+def add(
+    login: Annotated[str, typer.Argument(help="Login, lower case.")],
+    name: Annotated[str, typer.Option("--name", help="Name that people see.")] = "",
+    role: Annotated[list[str] | None, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.")] = None,
+    group: Annotated[list[str] | None, typer.Option("--group", help="Group of approvers.")] = None,
+    disable: Annotated[bool, typer.Option("--disable", help="Close the account and its sessions.")] = False,
+    login_as: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Create or change an account; asks for the password. While the engine runs, --as names an administrator."""
+    password = "" if disable else typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    settings = load_settings(data)
+    lock = EngineLock(settings.folder)
+    try:
+        lock.acquire(0.0, threading.Event())
+    except Unavailable:
+        with connected(data) as signoff:
+            signoff.do(
+                "save_person",
+                actor(login_as),
+                TENANT,
+                login=login,
+                name=name,
+                email="",
+                roles=role or [],
+                groups=group or [],
+                active=not disable,
+                password=password,
+            )
+    else:
+        running = start_engine(settings, services=False)
+        try:
+            running.save_person(
+                login, name=name, roles=role or (), groups=group or (), password=password, active=not disable
+            )
+        finally:
+            running.close()
+            lock.release()
+    say(f"Account '{login}' is saved.")

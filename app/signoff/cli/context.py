@@ -1,0 +1,116 @@
+"""Options that all commands share: the data folder and who acts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from signoff.core.states import Actor
+from signoff.engine.client import Signoff
+from signoff.errors import ConfigurationFault, InvalidInput
+from signoff.wiring import Settings, open_remote
+
+TENANT = "default"
+Data = Annotated[
+    Path, typer.Option("--data", envvar="SIGNOFF_DATA", help="Data folder of the installation.", show_default=True)
+]
+As = Annotated[str, typer.Option("--as", envvar="SIGNOFF_USER", help="Login of the person who acts.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DEFAULT_DATA = Path(".signoff")
+
+
+def settings_file(folder: Path) -> Path:
+    """Where `up` and `demo` leave the settings for the other processes."""
+    return folder / "settings.json"
+
+
+def save_settings(settings: Settings) -> None:
+    """Write the settings beside the database."""
+    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    content = {
+        "modules": list(settings.modules),
+        "allowed_hosts": list(settings.allowed_hosts),
+        "demo_address": settings.demo_address,
+    }
+    temporary = settings_file(settings.folder).with_suffix(".new")
+    temporary.write_text(json.dumps(content), "utf-8")
+    temporary.replace(settings_file(settings.folder))
+
+
+def load_settings(folder: Path) -> Settings:
+    """The settings of a data folder.
+
+    Raises:
+        ConfigurationFault: the folder was never set up.
+    """
+    path = settings_file(folder)
+    if not path.exists():
+        raise ConfigurationFault(
+            f"'{folder}' is not a data folder of Signoff.", remedy="Start `signoff up` or name another with --data."
+        )
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return Settings(
+        folder,
+        tuple(content.get("modules", ())),
+        tuple(content.get("allowed_hosts", ())),
+        str(content.get("demo_address", "")),
+    )
+
+
+@contextmanager
+def connected(folder: Path) -> Iterator[Signoff]:
+    """The engine of a data folder, for one command."""
+    signoff, client = open_remote(load_settings(folder))
+    try:
+        yield signoff
+    finally:
+        client.close()
+        signoff.queries.close()
+
+
+def actor(login: str) -> Actor:
+    """The acting person; the engine checks the account and its roles.
+
+    Raises:
+        InvalidInput: nobody was named.
+    """
+    if not login:
+        raise InvalidInput("Nobody was named as the one who acts.", remedy="Use --as LOGIN or set SIGNOFF_USER.")
+    return Actor("person", login.casefold(), channel="cli")
+
+
+def read_json(text: str, what: str) -> dict[str, Any]:
+    """A JSON object given inline, as @FILE, or as - for standard input.
+
+    Raises:
+        InvalidInput: it is no JSON object.
+    """
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text("utf-8")
+        elif text == "-":
+            text = typer.get_text_stream("stdin").read()
+        value = json.loads(text)
+    except OSError as error:
+        raise InvalidInput(f"{what} cannot be read: {error.strerror}.", remedy="Check the file name.") from None
+    except ValueError as error:
+        raise InvalidInput(f"{what} is not JSON: {error}", remedy="Write it as an object in braces.") from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{what} must be a JSON object.", remedy="Write it as an object in braces.")
+    return value
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    return host in ("127.0.0.1", "localhost", "::1")
+
+
+def machine_name() -> str:
+    """A name for this machine's workers."""
+    return os.uname().nodename.split(".")[0][:40]

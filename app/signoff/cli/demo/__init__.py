@@ -1,0 +1,1 @@
+"""`signoff demo`: an installation with fictional people, ready-made processes and a service to call."""

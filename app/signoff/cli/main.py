@@ -1,0 +1,53 @@
+"""Entry point of the `signoff` command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from signoff import __version__
+from signoff.cli.commands import definitions, doctor, people, runs, serve
+from signoff.cli.demo import command as demo
+
+app = typer.Typer(
+    name="signoff",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Durable workflows with human sign-off.",
+)
+app.command()(serve.up)
+app.command()(demo.demo)
+app.add_typer(definitions.app, name="definition")
+app.add_typer(runs.app, name="run")
+app.add_typer(people.app, name="person")
+app.command()(runs.inbox)
+app.command()(runs.approve)
+app.command()(runs.reject)
+app.command()(doctor.doctor)
+app.add_typer(serve.process_app, name="process")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"signoff {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Durable workflows with human sign-off."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
