@@ -1,1 +1,1 @@
-"""TODO."""
+"""REST for programs: the same actions, permissions and sentences as the pages. Parses, asks, translates errors."""

@@ -6,6 +6,7 @@ import threading
 
 import uvicorn
 
+from signoff.api.app import create_api
 from signoff.runtime.supervisor import until_told_to_stop
 from signoff.web.app import create_app
 from signoff.web.settings import WebSettings
@@ -25,6 +26,7 @@ def serve(
     signoff, client = open_remote(settings, wait_s=ENGINE_WAIT_S)
     exact = origins or tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact))
+    app.mount("/api", create_api(signoff))
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", ws="websockets-sansio", server_header=False)
     server = uvicorn.Server(config)
     stop = until_told_to_stop()

@@ -114,8 +114,9 @@ class Queries(DefinitionQueries):
         text: str = "",
         cursor: str | None = None,
         limit: int = 50,
+        reader: Person | None = None,
     ) -> Page[RunRow]:
-        """Runs, the most recently changed first."""
+        """Runs, the most recently changed first; `reader` sees only what their roles and relations allow."""
         after = _read_cursor(cursor, 2)
         size = max(1, min(limit, MAX_PAGE))
         found = r.list_runs(
@@ -126,6 +127,7 @@ class Queries(DefinitionQueries):
             text=text[:200],
             after=(after[0], after[1]) if after else None,
             limit=size + 1,
+            only_for=only_for(reader),
         )
         rows = tuple(_run_row(x) for x in found[:size])
         more = found[size - 1] if len(found) > size else None
@@ -135,9 +137,9 @@ class Queries(DefinitionQueries):
         """Everything about one run; `reader` decides which actions its explanation offers.
 
         Raises:
-            NotFound: there is no such run in the tenant.
+            NotFound: there is no such run in the tenant, or none that the reader may see.
         """
-        found = r.find_run(self._reader, tenant, run_id)
+        found = r.find_run(self._reader, tenant, run_id, only_for(reader))
         if found is None:
             raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
         record, state = found
@@ -226,6 +228,11 @@ class Queries(DefinitionQueries):
             version=x.version,
             digest=x.digest,
         )
+
+
+def only_for(reader: Person | None) -> str | None:
+    """The login to whose own runs (started, or asked in) a reader is limited; None for those who see all."""
+    return None if reader is None or "read_all_runs" in permitted(reader.roles) else reader.login
 
 
 def _run_row(x: r.RunRecord) -> RunRow:

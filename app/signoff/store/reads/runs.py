@@ -40,8 +40,14 @@ class RunRecord:
 
 _RUN = (
     "SELECT r.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.status, r.sequence, "
-    " r.business_key, r.started_by, r.started_at, r.changed_at, r.reason FROM run r JOIN definition_version v ON v.id = r.version_id"
-    " JOIN definition d ON d.id = v.definition_id"
+    " r.business_key, r.started_by, r.started_at, r.changed_at, r.reason FROM run r"
+    " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
+)
+
+
+_OWN = (
+    "(r.started_by = ? OR EXISTS (SELECT 1 FROM approval a JOIN approval_person m ON m.approval_id = a.id"
+    " WHERE a.run = r.id AND m.login = ?))"
 )
 
 
@@ -54,7 +60,7 @@ def list_runs(
     text: str,
     after: tuple[int, int] | None,
     limit: int,
-    open_only: bool = False,
+    only_for: str | None = None,
 ) -> list[RunRecord]:
     """Runs, the most recently changed first; `after` is (changed_at, id) of the last row seen."""
     where, parameters = ["r.tenant=?"], [tenant]
@@ -71,15 +77,20 @@ def list_runs(
     if after:
         where.append("(r.changed_at, r.id) < (?, ?)")
         extra += list(after)
-    if open_only:
-        where.append("r.status IN ('running', 'paused', 'stalled', 'cancelling')")
+    if only_for is not None:
+        where.append(_OWN)
+        extra += [only_for, only_for]
     statement = f"{_RUN} WHERE {' AND '.join(where)} ORDER BY r.changed_at DESC, r.id DESC LIMIT ?"
     return [RunRecord(*r) for r in reader.rows(statement, [*parameters, *extra, limit])]
 
 
-def find_run(reader: Reader, tenant: str, public_id: str) -> tuple[RunRecord, RunState] | None:
-    """A run and its state, read in one transaction."""
-    record = reader.one(f"{_RUN} WHERE r.tenant=? AND r.public_id=?", (tenant, public_id))
+def find_run(
+    reader: Reader, tenant: str, public_id: str, only_for: str | None = None
+) -> tuple[RunRecord, RunState] | None:
+    """A run and its state; `only_for` limits it to runs that person started or is asked in."""
+    own = f" AND {_OWN}" if only_for is not None else ""
+    who = (only_for, only_for) if only_for is not None else ()
+    record = reader.one(f"{_RUN} WHERE r.tenant=? AND r.public_id=?{own}", (tenant, public_id, *who))
     if record is None:
         return None
     found = RunRecord(*record)

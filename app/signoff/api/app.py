@@ -1,0 +1,44 @@
+"""The REST application: a sub-application under `/api` with an OpenAPI document of its own."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from signoff import __version__
+from signoff.api.problems import handle_error, problem
+from signoff.api.routes import definitions, inbox, runs, session
+from signoff.engine.client import Signoff
+from signoff.errors import InvalidInput, SignoffError
+
+
+def create_api(signoff: Signoff) -> FastAPI:
+    """The API, to be mounted at `/api`; its description is at `/api/openapi.json`."""
+    api = FastAPI(
+        title="Signoff",
+        version=__version__,
+        description="Durable workflows with human sign-off.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    api.state.signoff_api = signoff
+    for module in (session, definitions, runs, inbox):
+        api.include_router(module.router)
+    api.add_exception_handler(SignoffError, handle_error)
+    api.add_exception_handler(RequestValidationError, _malformed)
+    return api
+
+
+async def _malformed(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    problems = tuple(
+        {
+            "field": ".".join(str(p) for p in e["loc"][1:]),
+            "message": f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}.",
+        }
+        for e in error.errors()
+    )
+    message = " ".join(p["message"] for p in problems)
+    return problem(InvalidInput(message, code="malformed", remedy="Correct the request.", problems=problems))

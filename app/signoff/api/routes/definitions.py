@@ -1,0 +1,88 @@
+"""Definitions: drafts with revisions, validation, published versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from signoff.api.auth import Caller, Face, actor_of, allowed
+from signoff.api.plain import plain
+from signoff.api.schemas import Check, NewDraft, Publish, Reason, SaveDraft
+from signoff.core.digest import definition_digest
+from signoff.core.document import read_document
+from signoff.core.validate import is_publishable, validate
+from signoff.errors import NotFound
+
+router = APIRouter(tags=["definitions"])
+_COMPILED = frozenset({"definition"})
+
+
+@router.get("/definitions", summary="List definitions", dependencies=[allowed("read_definitions")])
+def list_definitions(signoff: Face, person: Caller) -> list[dict[str, Any]]:
+    """Every definition with its newest draft revision and version."""
+    return [plain(d) for d in signoff.queries.list_definitions(person.tenant)]
+
+
+@router.post("/definitions", summary="Create a definition", status_code=201)
+def create(body: NewDraft, signoff: Face, person: Caller) -> dict[str, Any]:
+    """Stores revision 1 of a new draft."""
+    return signoff.create_draft(actor_of(person), person.tenant, body.document, body.layout)
+
+
+@router.post("/definitions/validate", summary="Check a definition", dependencies=[allowed("read_definitions")])
+def check(body: Check, signoff: Face, person: Caller) -> dict[str, Any]:
+    """All problems at once and, where there is no error, the digest it would be published with. Stores nothing."""
+    definition, problems = read_document(body.document)
+    if definition is not None:
+        problems = (*problems, *validate(definition, signoff.queries.surroundings(person.tenant)))
+    good = definition is not None and is_publishable(problems)
+    digest = definition_digest(definition) if definition is not None and good else None
+    return {"valid": good, "digest": digest, "problems": plain(problems)}
+
+
+@router.get("/definitions/{name}/draft", summary="Read a draft", dependencies=[allowed("read_definitions")])
+def read_draft(name: str, signoff: Face, person: Caller) -> dict[str, Any]:
+    """The newest revision with everything that is wrong with it."""
+    found = signoff.queries.find_draft(person.tenant, name)
+    if found is None:
+        raise NotFound(f"There is no draft '{name[:60]}'.", remedy="Check the name.")
+    answer: dict[str, Any] = plain(found, _COMPILED)
+    return answer
+
+
+@router.put("/definitions/{name}/draft", summary="Save a draft")
+def save_draft(name: str, body: SaveDraft, signoff: Face, person: Caller) -> dict[str, Any]:
+    """Appends a revision; 409 where somebody saved in between."""
+    return signoff.save_draft(actor_of(person), person.tenant, name, body.document, body.layout, body.based_on)
+
+
+@router.post("/definitions/{name}/publish", summary="Publish a draft")
+def publish(name: str, body: Publish, signoff: Face, person: Caller) -> dict[str, Any]:
+    """Freezes a revision; the same content gives the same version back (`created` is false then)."""
+    return signoff.publish(actor_of(person), person.tenant, name, body.revision)
+
+
+@router.post("/definitions/{name}/archive", summary="Archive a definition")
+def archive(name: str, body: Reason, signoff: Face, person: Caller) -> dict[str, Any]:
+    """No new runs; open runs go on."""
+    return signoff.archive(actor_of(person), person.tenant, name, body.reason)
+
+
+@router.get("/definitions/{name}/versions", summary="List versions", dependencies=[allowed("read_definitions")])
+def list_versions(name: str, signoff: Face, person: Caller) -> list[dict[str, Any]]:
+    """All published versions, newest first, without their content."""
+    found = signoff.queries.list_versions(person.tenant, name)
+    return [plain(v, _COMPILED | {"document", "layout"}) for v in found]
+
+
+@router.get(
+    "/definitions/{name}/versions/{version}", summary="Read a version", dependencies=[allowed("read_definitions")]
+)
+def read_version(name: str, version: int, signoff: Face, person: Caller) -> dict[str, Any]:
+    """A frozen version with its digest."""
+    found = signoff.queries.find_version(person.tenant, name, version)
+    if found is None:
+        raise NotFound(f"There is no version {version} of '{name[:60]}'.", remedy="Check name and number.")
+    answer: dict[str, Any] = plain(found, _COMPILED)
+    return answer

@@ -1,0 +1,95 @@
+"""Bodies that the API accepts. Unknown members are refused, so that a misspelt one is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Body(BaseModel):
+    """Common part."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SignIn(Body):
+    """A local account's login and password."""
+
+    login: str = Field(max_length=200)
+    password: str = Field(max_length=1000)
+
+
+class NewDraft(Body):
+    """A new definition; `document["name"]` is its name."""
+
+    document: dict[str, Any]
+    layout: dict[str, Any] = Field(default_factory=dict)
+
+
+class SaveDraft(NewDraft):
+    """The next revision, based on the one that was read."""
+
+    based_on: int = Field(ge=1)
+
+
+class Publish(Body):
+    """Which revision to freeze."""
+
+    revision: int = Field(ge=1)
+
+
+class Reason(Body):
+    """Why, for the audit trail."""
+
+    reason: str = Field(max_length=4000)
+
+
+class Check(Body):
+    """A definition to be checked without storing it."""
+
+    document: dict[str, Any]
+
+
+class NewRun(Body):
+    """What to start. Send an `Idempotency-Key` header so that a repeated call starts one run."""
+
+    definition: str
+    version: int | None = Field(default=None, ge=1)
+    input: dict[str, Any] = Field(default_factory=dict)
+    business_key: str = Field(default="", max_length=200)
+
+
+class Operate(Reason):
+    """An operator command; `seen_sequence` is the run's sequence that the operator was looking at."""
+
+    seen_sequence: int | None = None
+
+
+class Retry(Operate):
+    """Try a step again; `new_effect` asks for a new idempotency key."""
+
+    step: str
+    new_effect: bool = False
+
+
+class Skip(Operate):
+    """Go past a step, with a substitute output where one is needed."""
+
+    step: str
+    output: Any = None
+
+
+class EditInput(Operate):
+    """The whole new input."""
+
+    input: dict[str, Any]
+
+
+class Decision(Body):
+    """A decision about exactly what `shown_digest` names."""
+
+    outcome: str = Field(max_length=40)
+    generation: int = Field(ge=1)
+    shown_digest: str = ""
+    comment: str = Field(default="", max_length=10_000)
