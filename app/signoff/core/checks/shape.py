@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, OUTCOMES, Definition, Edge, Step
+from signoff.core.definition import MAX_STEPS, OUTCOMES, Definition, Edge, Join, Step
 from signoff.core.graph import all_cycle_paths, longest_path_length, reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
@@ -106,6 +106,7 @@ def check_shape(d: Definition, _: Surroundings) -> Iterator[Problem]:
     if graph and longest_path_length(graph) > MAX_DEPTH:
         yield Problem("too_deep", f"The longest branch has more than {MAX_DEPTH} steps.", "Shorten it.")
     yield from _ends_of_branches(d)
+    yield from _joins_without(d)
 
 
 def _ends_of_branches(d: Definition) -> Iterator[Problem]:
@@ -119,3 +120,25 @@ def _ends_of_branches(d: Definition) -> Iterator[Problem]:
                 step=s.id,
                 severity="warning",
             )
+
+
+def _joins_without(d: Definition) -> Iterator[Problem]:
+    """A join of all goes on without a branch whose bad end is handled elsewhere; few authors expect that."""
+    label = {s.id: s.label for s in d.steps}
+    good = {s.id: ("", s.good_outcome.value) for s in d.steps}
+    for s in d.steps:
+        into = [e for e in d.edges if e.target == s.id and e.source in good]
+        if s.join is not Join.ALL or len({e.source for e in into}) < 2:
+            continue
+        for e in into:
+            bad = [o for o in d.edges if o.source == e.source and o.on not in (*good[e.source], ANY)]
+            if e.on in good[e.source] and bad:
+                ends = " or ".join(dict.fromkeys(f"'{o.on}'" for o in bad))
+                yield Problem(
+                    "joins_without",
+                    f"If '{label[e.source]}' ends as {ends}, that is handled elsewhere, "
+                    f"and '{s.label}' can begin without it.",
+                    "If that is not meant, follow the bad end with an optional connection (any) and a condition.",
+                    edge=e.key,
+                    severity="warning",
+                )
