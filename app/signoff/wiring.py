@@ -11,8 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Engine as Database
-
 from signoff.connectors.call import Connector
 from signoff.connectors.registry import build_registry
 from signoff.core.states import Actor
@@ -33,6 +31,7 @@ from signoff.runtime.service import Service
 from signoff.runtime.timers import TimerPump
 from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
+from signoff.store.database import Database
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal
 from signoff.store.migrate import upgrade

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from signoff.errors import InvalidInput, SignoffError
 
-console = Console(highlight=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 180)
 problems_to = Console(stderr=True, highlight=False)
 
 
@@ -39,7 +39,9 @@ def print_json(value: Any) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> None:
     """A table; cells are shown as they are, never as markup."""
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, no_wrap=number == 0, overflow="fold")
     count = 0
     for row in rows:
         table.add_row(*(Text(_cell(c)) for c in row))

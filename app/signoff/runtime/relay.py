@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from sqlalchemy import Engine
-
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
+from signoff.store.database import Database
 from signoff.store.leases import OutboxRow, list_outbox
 
 log = logging.getLogger("signoff.notices")
@@ -30,7 +29,7 @@ class Relay(Service):
 
     name = "relay"
 
-    def __init__(self, reader: Engine, writer: Writer, sinks: tuple[Deliver, ...] = (log_notice,)) -> None:
+    def __init__(self, reader: Database, writer: Writer, sinks: tuple[Deliver, ...] = (log_notice,)) -> None:
         super().__init__()
         self._reader = reader
         self._writer = writer

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from sqlalchemy import Engine
-
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
+from signoff.store.database import Database
 from signoff.store.leases import list_expired
 from signoff.store.times import to_micros
 
@@ -24,7 +23,7 @@ class Rescuer(Service):
 
     name = "rescuer"
 
-    def __init__(self, reader: Engine, writer: Writer, now: Callable[[], datetime]) -> None:
+    def __init__(self, reader: Database, writer: Writer, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._reader = reader
         self._writer = writer

@@ -64,7 +64,8 @@ def answer_for(path: str, body: dict[str, Any], number: int) -> dict[str, Any]:
     if "budget" in path:
         amount = body.get("amount", 0)
         limit = 50_000
-        answer |= {"within_budget": isinstance(amount, int | float) and amount <= limit, "limit": limit}
+        spent = amount if isinstance(amount, int | float) else 0
+        answer |= {"within_budget": spent <= limit, "available": limit - spent}
     return answer
 
 
