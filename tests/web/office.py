@@ -41,7 +41,13 @@ PURCHASE: dict[str, Any] = {
         {"name": "urgent", "label": "Urgent", "type": "boolean", "required": False},
     ],
     "steps": [
-        {"id": "check", "kind": "activity", "label": "Check the budget", "connector": "budget", "input": {"amount": "=input.amount"}},
+        {
+            "id": "check",
+            "kind": "activity",
+            "label": "Check the budget",
+            "connector": "budget",
+            "input": {"amount": "=input.amount"},
+        },
         {
             "id": "approve",
             "kind": "approval",
@@ -59,7 +65,13 @@ PURCHASE: dict[str, Any] = {
             "output": [{"name": "number", "label": "Order number"}],
             "retry": {"max_attempts": 1},
         },
-        {"id": "tell", "kind": "activity", "label": "Tell the requester", "connector": "budget", "input": {"amount": 1}},
+        {
+            "id": "tell",
+            "kind": "activity",
+            "label": "Tell the requester",
+            "connector": "budget",
+            "input": {"amount": 1},
+        },
     ],
     "edges": [
         {"from": "check", "to": "approve"},

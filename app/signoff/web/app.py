@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import EMPTY_LAYOUT
 from bokeh.server.auth import AuthPolicy
 from fastapi import FastAPI, Request, Response
 from panel.io.fastapi import add_applications
@@ -25,7 +26,7 @@ from signoff.web.plain import answer_page
 from signoff.web.routes.decide import decide_router
 from signoff.web.routes.login import login_router
 from signoff.web.session import Gate, OpenPages
-from signoff.web.settings import WebSettings
+from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE, WebSettings
 from signoff.web.shell import failed_page
 from signoff.web.site import Site, Visitor
 from signoff.web.static import StaticCache
@@ -48,9 +49,7 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
         settings: see `WebSettings`.
     """
     site = Site(signoff, settings, Live(signoff.feed), Gate(signoff, settings), OpenPages())
-    app = FastAPI(
-        title="Signoff", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", lifespan=_lifespan(site)
-    )
+    app = FastAPI(title="Signoff", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan(site))
     app.state.site = site
     app.include_router(login_router(site))
     app.include_router(decide_router(site))
@@ -66,30 +65,35 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
 
 
 def _add_pages(app: FastAPI, site: Site) -> None:
-    pn.extension(notifications=True)
+    pn.extension()
+    silence(EMPTY_LAYOUT)  # our rows of buttons are empty where nothing may be done
     policy = AuthPolicy(site.gate.authenticate, login_url=site.gate.login_url)
     site.gate.panel = add_applications(
-        {path: partial(_open_page, site, page) for path, page in PAGES.items()},
+        {path: _opener(site, page) for path, page in PAGES.items()},
         app=app,
         title="Signoff",
         auth_policy=policy,
         index_enabled=False,
         ico_path="none",
         include_headers=["host"],
-        include_cookies=["signoff-theme"],
+        include_cookies=[THEME_COOKIE, VIEW_COOKIE],
         websocket_origin=list(site.settings.origins) or None,
         unused_session_lifetime_milliseconds=UNUSED_SESSION_MS,
         check_unused_sessions_milliseconds=5_000,
     )
 
 
-def _open_page(site: Site, page: Callable[[Visitor, dict[str, str]], Any]) -> Any:
-    """One page for one visitor; what goes wrong while it is built is said on a page."""
-    visitor = Visitor(site)
-    try:
-        return page(visitor, dict(pn.state.route_params or {}))
-    except errors.SignoffError as error:
-        return failed_page(visitor, error)
+def _opener(site: Site, page: Callable[[Visitor, dict[str, str]], Any]) -> Callable[[], Any]:
+    """A function that builds one page for one visitor; what goes wrong meanwhile is said on a page."""
+
+    def open_page() -> Any:
+        visitor = Visitor(site)
+        try:
+            return page(visitor, dict(pn.state.route_params or {}))
+        except errors.SignoffError as error:
+            return failed_page(visitor, error)
+
+    return open_page
 
 
 def _serve_files(app: FastAPI) -> None:

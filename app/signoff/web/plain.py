@@ -21,7 +21,7 @@ def plain_page(
     return HTMLResponse(
         f"""<!doctype html><html lang="en"{chosen}><head><meta charset="utf-8"><title>{esc(title)} · Signoff</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg">
-<link rel="stylesheet" href="{address("plain.css")}"></head><body>
+<link rel="stylesheet" href="{address("plain.css")}"><script src="{address("page.js")}"></script></head><body>
 <header><a href="/">Signoff</a>{NAV if nav else ""}</header>
 <main{' class="wide"' if wide else ""}>{body}</main></body></html>""",
         status_code=status,

@@ -41,4 +41,7 @@ class WebSettings:
 
 
 THEME_COOKIE = "signoff-theme"
-"""`dark` or `light`; the only cookie that a script may read. It holds nothing else."""
+"""`dark` or `light`. A script may read it, and `VIEW_COOKIE`; they hold nothing else."""
+
+VIEW_COOKIE = "signoff-view"
+"""`narrow` on a telephone, else `wide`."""

@@ -15,7 +15,7 @@ from signoff.web.files import address
 from signoff.web.live import tenant_topic
 from signoff.web.parts.icons import svg
 from signoff.web.parts.panes import html
-from signoff.web.settings import THEME_COOKIE
+from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE
 from signoff.web.site import Visitor
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
@@ -35,7 +35,9 @@ def _theme(primary: str, paper: str, ground: str, ink: str) -> dict[str, Any]:
         "typography": {"fontFamily": FONT, "fontSize": 13, "button": {"textTransform": "none", "fontWeight": 600}},
         "shape": {"borderRadius": 8},
         "components": {
-            "MuiAppBar": {"styleOverrides": {"root": {"backgroundColor": "#26337f", "backgroundImage": "none"}}}
+            "MuiAppBar": {
+                "styleOverrides": {"root": {"backgroundColor": "#26337f", "backgroundImage": "none", "color": "#fff"}}
+            }
         },
     }
 
@@ -73,6 +75,11 @@ def arguments(*names: str) -> dict[str, str]:
     return {n: given.get(n, [b""])[0].decode("utf-8", "replace")[:300] for n in names}
 
 
+def is_narrow() -> bool:
+    """Whether the page is looked at on a narrow screen, as far as its browser has told."""
+    return (pn.state.cookies or {}).get(VIEW_COOKIE) == "narrow"
+
+
 def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], None] | None = None) -> Any:
     """The page: `title` names it in the tab, `main` is what it shows.
 
@@ -91,6 +98,7 @@ def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], N
         meta_title=f"{title} · Signoff",
         sidebar=[_nav(visitor)],
         sidebar_width=196,
+        sidebar_open=not is_narrow(),
         sidebar_resizable=False,
         header=[html(_who(visitor), css="shell.css")],
         main=[content],
@@ -99,7 +107,7 @@ def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], N
         dark_theme=dark,
         busy_indicator=None,
         favicon="/assets/icon.svg",
-        js_files={"theme": address("theme.js")},
+        js_files={"page": address("page.js")},
         sx=_scheme(dark),
     )
 

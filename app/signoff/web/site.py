@@ -80,6 +80,7 @@ class Visitor:
             raise errors.NotSignedIn("Nobody is signed in on this page.", remedy="Sign in.")
         self._visit = visit
         self._location = pn.state.location
+        self._names: dict[str, str] | None = None
         site.pages.add(visit.secret, self.document)
 
     @property
@@ -96,6 +97,12 @@ class Visitor:
     def may(self) -> frozenset[str]:
         """Requests that the person's roles permit."""
         return permitted(self.person.roles)
+
+    def name_of(self, login: str) -> str:
+        """The display name of an account, or the login where there is none."""
+        if self._names is None:
+            self._names = {p.login: p.name for p in self.site.signoff.queries.list_people(self.site.tenant)}
+        return self._names.get(login) or login
 
     def check(self) -> Actor:
         """Make sure that the session still stands.

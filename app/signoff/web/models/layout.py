@@ -1,15 +1,16 @@
 """Layered layout: every step right of those before it, long processes wrapped into bands.
 
 Layers are the longest path from a start (Sugiyama et al. 1981); inside a layer steps are ordered by the mean
-position of their neighbours, swept four times. Steps on a cycle are laid out as if one of its edges were not there.
+position of their neighbours, swept four times. An edge that passes over layers keeps a free place in each, so that it
+runs beside the steps there. Steps on a cycle are laid out as if one of its edges were not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-COLUMN, ROW, BAND_GAP = 250, 112, 40
-COLUMNS = 6
+COLUMN, ROW, BAND_GAP = 250, 104, 40
+COLUMNS = 4
 
 
 def layered(successors: Mapping[str, Sequence[str]], *, columns: int = COLUMNS) -> dict[str, tuple[float, float]]:
@@ -19,7 +20,7 @@ def layered(successors: Mapping[str, Sequence[str]], *, columns: int = COLUMNS) 
         successors: every step with those that follow it.
         columns: layers side by side before the next band begins.
     """
-    layers = _ordered(_layers(successors), successors)
+    layers = _ordered(*_with_places(_layers(successors), successors))
     positions: dict[str, tuple[float, float]] = {}
     top = 0.0
     for first in range(0, len(layers), columns):
@@ -28,7 +29,8 @@ def layered(successors: Mapping[str, Sequence[str]], *, columns: int = COLUMNS) 
         for column, layer in enumerate(band):
             offset = (tallest - len(layer)) / 2
             for row, step in enumerate(layer):
-                positions[step] = (float(column * COLUMN), top + (row + offset) * ROW)
+                if step in successors:
+                    positions[step] = (float(column * COLUMN), top + (row + offset) * ROW)
         top += tallest * ROW + BAND_GAP
     return positions
 
@@ -54,6 +56,26 @@ def _layers(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
     for step in successors:
         layers[depth[step]].append(step)
     return [layer for layer in layers if layer]
+
+
+def _with_places(
+    layers: list[list[str]], successors: Mapping[str, Sequence[str]]
+) -> tuple[list[list[str]], dict[str, list[str]]]:
+    """The layers and successors with a placeholder wherever an edge passes over a layer."""
+    depth = {step: i for i, layer in enumerate(layers) for step in layer}
+    filled = [list(layer) for layer in layers]
+    links: dict[str, list[str]] = {step: [] for step in successors}
+    for step, targets in successors.items():
+        for target in dict.fromkeys(t for t in targets if t in depth):
+            last = step
+            for between in range(depth[step] + 1, depth[target]):
+                place = f"{step} {target} {between}"
+                filled[between].append(place)
+                links[last].append(place)
+                links[place] = []
+                last = place
+            links[last].append(target)
+    return filled, links
 
 
 def _ordered(layers: list[list[str]], successors: Mapping[str, Sequence[str]]) -> list[list[str]]:

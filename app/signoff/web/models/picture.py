@@ -9,6 +9,7 @@ from typing import Any
 from signoff.core.definition import OUTCOMES, Definition, Edge, Step
 from signoff.web.models.words import EDGE_WORDS, KIND_WORDS, step_word
 
+
 @dataclass(frozen=True, slots=True)
 class StepLook:
     """What differs between two pictures of one step."""

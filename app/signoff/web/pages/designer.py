@@ -28,6 +28,7 @@ from signoff.web.parts.problems import problem_list
 from signoff.web.shell import frame
 from signoff.web.site import Visitor
 
+TALL = {"height": "34px"}
 PANEL_STYLES = {
     "border": "1px solid light-dark(#dfe3eb, #333a48)",
     "border-radius": "10px",
@@ -77,6 +78,7 @@ class _Designer:
                 variant=look.pop("variant", "outlined"),
                 size="small",
                 margin=0,
+                sx=TALL,
                 on_click=self.visitor.handler(lambda _: work(), self.say),
                 **look,
             )
@@ -86,8 +88,10 @@ class _Designer:
         self.redo = button("Redo", lambda: self._travel(self.line.redo))
         self.arrange = button("Arrange", lambda: self.edit(board.arrange))
         self.delete = button("Delete", self._delete, color="error")
-        self.save = pmui.Button(label="Save draft", size="small", margin=0, variant="contained")
-        self.publish = pmui.Button(label="Publish", size="small", margin=0, variant="contained", color="success")
+        self.save = pmui.Button(label="Save draft", size="small", margin=0, variant="contained", sx=TALL)
+        self.publish = pmui.Button(
+            label="Publish", size="small", margin=0, variant="contained", color="success", sx=TALL
+        )
         self.save.on_click(self.visitor.command(self._save, self.say))
         self.publish.on_click(self.visitor.command(self._publish, self.say))
 
@@ -217,7 +221,9 @@ class _Designer:
         before = self.sheet
         self.edit(lambda s: board.add_step(s, kind, after=after))
         if self.sheet is not before:
-            self._select(steps=(board.last_added(self.sheet),))
+            added = board.last_added(self.sheet)
+            self._select(steps=(added,))
+            self.canvas.show(added)
 
     def _delete(self) -> None:
         steps, edges = self.canvas.selection

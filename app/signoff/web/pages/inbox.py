@@ -33,7 +33,7 @@ def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
             return empty("Nothing waits for you.", more=link("/runs", "Look at the runs"))
         more = link(f"/inbox?cursor={page.next_cursor}", "Show more", css="button") if page.next_cursor else ""
         head = ("What", "Process", "Asked by", "Waiting since", "Due")
-        return f'{table(head, (_row(i) for i in page.items), name="Inbox")}<p class="row">{more}</p>'
+        return f'{table(head, (_row(i, visitor.name_of(i.started_by)) for i in page.items), name="Inbox")}<p class="row">{more}</p>'
 
     pane = html(draw())
 
@@ -44,12 +44,12 @@ def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
     return frame(visitor, "Inbox", html(heading("Inbox")), pn.Spacer(height=12), pane)
 
 
-def _row(item: InboxItem) -> tuple[object, ...]:
+def _row(item: InboxItem, asker: str) -> tuple[object, ...]:
     now = datetime.now(UTC)
     due = Safe(f'<span title="{esc(item.due)}">{esc(until(item.due, now))}</span>') if item.due else "–"
     own = "" if item.may_decide else Safe('<div class="soft small">your own request</div>')
     what = Safe(f"{link(_path(item), Safe(f'<b>{label(item.label)}</b>'))}{own}")
-    return what, Safe(label(item.title)), Safe(label(item.started_by)), Safe(moment(item.opened_at, now)), due
+    return what, Safe(label(item.title)), Safe(label(asker)), Safe(moment(item.opened_at, now)), due
 
 
 def _path(item: InboxItem) -> str:
@@ -89,11 +89,13 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
         item.label,
         html(heading(Safe(label(item.label)), crumb=crumb)),
         changed,
-        html(f'<div class="stack" style="max-width:760px;margin-top:12px">{_facts(item)}{_form(visitor, item)}</div>'),
+        html(
+            f'<div class="stack" style="max-width:760px;margin-top:12px">{_facts(item, visitor.name_of(item.started_by))}{_form(visitor, item)}</div>'
+        ),
     )
 
 
-def _facts(item: InboxItem) -> str:
+def _facts(item: InboxItem, asker: str) -> str:
     now = datetime.now(UTC)
     asks = (
         f'<div class="card"><h3>What to do</h3><p class="said">{esc(item.instructions)}</p></div>'
@@ -102,7 +104,7 @@ def _facts(item: InboxItem) -> str:
     )
     count = f"{item.given} of {item.required} approvals given" if item.required > 1 else ""
     about: dict[str, Any] = {
-        "Asked by": item.started_by,
+        "Asked by": asker,
         "Waiting since": Safe(f"{clock(item.opened_at)} ({moment(item.opened_at, now)})"),
         "Due": Safe(f"{clock(item.due)} ({esc(until(item.due, now))})") if item.due else "no deadline",
         "Run": link(f"/runs/{item.run_id}", item.run_id),

@@ -31,6 +31,15 @@ STEP_WORDS = {
     "retry_step": "A new generation of this step begins; what succeeded before is not repeated.",
     "skip_step": "The step counts as done without having been done; the history says so.",
 }
+DONE_WORDS = {
+    "pause_run": "The run is paused",
+    "resume_run": "The run goes on",
+    "cancel_run": "The run is being cancelled",
+    "terminate_run": "The run was terminated",
+    "edit_input": "The input was changed",
+    "retry_step": "Retrying",
+    "skip_step": "Skipped",
+}
 _LOOKS = {"cancel_run": "error", "terminate_run": "error"}
 FREE = "free"
 """The one field of a substitute output whose fields are not declared."""
@@ -118,7 +127,8 @@ class Operations:
         finally:
             self.dialog.wait(False)
         self.dialog.close()
-        self._say(f"Done: {ACTION_WORDS[action].lower()}.", "success")
+        label = f" ‘{self._view().plan.label(step)}’" if step else ""
+        self._say(f"{DONE_WORDS[action]}{label}.", "success")
         self._again()
 
     def _say(self, words: str, kind: str) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import panel as pn
 
+from signoff.core.plan import successors_of
 from signoff.engine.views import EventView, FeedEvent, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.live import run_topic
+from signoff.web.models.layout import layered
 from signoff.web.models.picture import EdgeLook, StepLook, draw, edge_look, step_look
 from signoff.web.models.sheet import positions_of
 from signoff.web.pages.operate import Operations
@@ -17,7 +19,7 @@ from signoff.web.parts.history import history_list
 from signoff.web.parts.markup import Safe, digest_text, heading, link, notice, pairs, run_badge
 from signoff.web.parts.panes import html
 from signoff.web.parts.step import step_facts
-from signoff.web.shell import frame
+from signoff.web.shell import frame, is_narrow
 from signoff.web.site import Visitor
 
 CHUNK = 40
@@ -47,7 +49,7 @@ class _RunPage:
         self.visitor, self.run_id = visitor, run_id
         self.view = self._read()
         steps, edges = looks(self.view)
-        positions = positions_of(self.view.plan.definition, self.view.layout)
+        positions = _positions(self.view)
         self.selected = _first_of_interest(self.view)
         chosen = (self.selected,) if self.selected else ()
         nodes, lines = draw(self.view.plan.definition, positions, steps, edges, editable=False, selected=chosen)
@@ -100,7 +102,7 @@ class _RunPage:
         row, explanation = self.view.row, self.view.explanation
         about: dict[str, Any] = {
             "Definition": Safe(f"{label(row.title)}, version {row.version} {digest_text(self.view.digest)}"),
-            "Started": Safe(f"{clock(row.started_at)} by {label(row.started_by)}"),
+            "Started": Safe(f"{clock(row.started_at)} by {label(self.visitor.name_of(row.started_by))}"),
         }
         if row.business_key:
             about["Key"] = row.business_key
@@ -152,6 +154,13 @@ def _first_of_interest(view: RunView) -> str:
     order = ("failed", "expired", "waiting", "retrying", "running", "scheduled")
     by_status = {view.state.steps[i].status.value: i for i in reversed(list(view.plan.steps))}
     return next((by_status[s] for s in order if s in by_status), "")
+
+
+def _positions(view: RunView) -> dict[str, tuple[float, float]]:
+    """As its designer placed the steps; on a narrow screen in two columns."""
+    if is_narrow():
+        return layered(successors_of(view.plan.definition), columns=2)
+    return positions_of(view.plan.definition, view.layout)
 
 
 def _height(positions: dict[str, tuple[float, float]]) -> int:

@@ -38,7 +38,7 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
             more = link("/runs", "Show all runs") if filtered else link("/definitions", "Start one from a definition")
             return empty("No run fits these filters." if filtered else "There are no runs yet.", more=more)
         now = datetime.now(UTC)
-        rows = (_row(r, now) for r in page.items)
+        rows = (_row(r, now, visitor.name_of(r.started_by)) for r in page.items)
         head = ("Run", "Process", "State", "Started", "Changed", "Reason")
         return f"{table(head, rows, name='Runs')}{_more(asked, page.next_cursor)}"
 
@@ -74,9 +74,16 @@ def _option(value: str, words: str, chosen: str) -> str:
     return f'<option value="{esc(value)}"{" selected" if value == chosen else ""}>{esc(words)}</option>'
 
 
-def _row(run: RunRow, now: datetime) -> tuple[object, ...]:
+def _row(run: RunRow, now: datetime, starter: str) -> tuple[object, ...]:
     key = f'<div class="soft small">{label(run.business_key)}</div>' if run.business_key else ""
-    started = Safe(f'{moment(run.started_at, now)}<div class="soft small">by {label(run.started_by)}</div>')
+    started = Safe(f'{moment(run.started_at, now)}<div class="soft small">by {label(starter)}</div>')
     what = Safe(f"{link(f'/runs/{run.run_id}', Safe(f'<b>{esc(run.run_id)}</b>'))}{key}")
     process = Safe(f'{label(run.title)} <span class="soft small">v{run.version}</span>')
-    return what, process, run_badge(run.status), started, Safe(moment(run.changed_at, now)), Safe(label(run.reason))
+    return (
+        what,
+        process,
+        run_badge(run.status),
+        started,
+        Safe(moment(run.changed_at, now)),
+        Safe(label(run.reason)) if run.reason else "",
+    )

@@ -19,6 +19,11 @@ from signoff.web.models.sheet import Position, Sheet
 from signoff.web.parts.graph import StepGraph
 
 GATHER_MS = 150
+CHOOSE_MS = 50
+"""Selecting one thing deselects another; the browser tells both, one after the other."""
+VIEW = (700.0, 540.0)
+"""The canvas in pixels, as far as the server can tell."""
+MARGIN = 40.0
 Selection = tuple[tuple[str, ...], tuple[str, ...]]
 """Ids of selected steps, keys of selected edges."""
 
@@ -40,7 +45,8 @@ class Canvas:
     ) -> None:
         self._edit, self._on_select = edit, select
         self._document = pn.state.curdoc
-        self._drawing = self._waiting = False
+        self._drawing = self._waiting = self._choosing = False
+        self._chosen: Selection = ((), ())
         self.selection: Selection = ((), ())
         self._moves: dict[str, Position] = {}
         self._links: list[tuple[str, str, str]] = []
@@ -67,6 +73,7 @@ class Canvas:
         self._drawing = True
         try:
             with pn.io.hold():
+                self.graph.show_selection(self.selection[0])
                 self.graph.param.update(nodes=nodes, edges=lines)
         finally:
             self._drawing = False
@@ -93,15 +100,37 @@ class Canvas:
 
         self._edit(edit)
 
+    def _choose(self) -> None:
+        self._choosing = False
+        if self._chosen != self.selection:
+            self.selection = self._chosen
+            self._on_select(self._chosen)
+
+    def show(self, step: str) -> None:
+        """Bring a step into view, once the browser has drawn it."""
+        self._document.add_timeout_callback(lambda: self._pan(step), GATHER_MS)
+
+    def _pan(self, step: str) -> None:
+        place = next((n["position"] for n in self.graph.nodes if n["id"] == step), None)
+        view = self.graph.viewport
+        first = len(self.graph.nodes) == 1
+        if place is None or (view is None and not first):
+            return
+        x, y, zoom = (view["x"], view["y"], view["zoom"]) if view and not first else (0.0, 0.0, 1.0)
+        at = (place["x"] * zoom + x, place["y"] * zoom + y)
+        if first or not (0 <= at[0] <= VIEW[0] - 200 * zoom and 0 <= at[1] <= VIEW[1] - 80):
+            left = MARGIN if first else VIEW[0] / 2 - 100 * zoom
+            self.graph.viewport = {"x": left - place["x"] * zoom, "y": VIEW[1] / 3 - place["y"] * zoom, "zoom": zoom}
+
     def _heard(self, message: dict[str, Any], _: Any = None) -> None:
         if self._drawing:
             return
         match message.get("type"):
             case "selection_changed":
-                now = (tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
-                if now != self.selection:
-                    self.selection = now
-                    self._on_select(now)
+                self._chosen = (tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
+                if not self._choosing:
+                    self._choosing = True
+                    self._document.add_timeout_callback(self._choose, CHOOSE_MS)
                 return
             case "node_moved":
                 x, y = message["position"]["x"], message["position"]["y"]

@@ -21,12 +21,13 @@ class AskDialog(pn.viewable.Viewer):
         self._body = pn.Column(sizing_mode="stretch_width", margin=0)
         self._confirm = pmui.Button(label="", color="primary", variant="contained", margin=0)
         self._cancel = pmui.Button(label="Cancel", variant="outlined", margin=0, on_click=lambda _: self.close())
-        buttons = pn.Row(self._confirm, self._cancel, margin=(6, 0, 0, 0))
+        buttons = pn.FlexBox(self._confirm, self._cancel, gap="10px", margin=(6, 0, 6, 0))
         self._dialog = pmui.Dialog(
             self._said,
             self._body,
             buttons,
             title="",
+            title_variant="h5",
             open=False,
             show_close_button=True,
             close_on_click=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import panel as pn
@@ -58,7 +58,7 @@ class StepGraph(ReactFlow):
             display_side_bar=False,
             popup_trigger="none",
             min_zoom=0.15,
-            max_zoom=1.6,
+            max_zoom=1.0,
             stylesheets=css,
             sizing_mode="stretch_width",
             margin=0,
@@ -90,6 +90,13 @@ class StepGraph(ReactFlow):
         for item in items:
             if item["id"] == key:
                 item.update(patch)
+
+    def show_selection(self, steps: Collection[str]) -> None:
+        """Select exactly these nodes; assigning `nodes` alone keeps what the browser has selected."""
+        for node in self.nodes:
+            self._send_msg(
+                {"type": "patch_node_props", "node_id": node["id"], "patch": {"selected": node["id"] in steps}}
+            )
 
     def turn(self, dark: bool) -> None:
         """Follow the page's theme."""

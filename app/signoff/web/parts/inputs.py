@@ -46,7 +46,7 @@ def several_input(label: str, options: Iterable[str], value: Iterable[str], chan
     """Any number of several; unknown ones that are chosen stay offered."""
     chosen = list(value)
     known = list(dict.fromkeys([*options, *chosen]))
-    widget = pmui.MultiChoice(label=label, options=known, value=chosen, **LOOK)
+    widget = pmui.MultiChoice(label=label, options=known, value=chosen, sizing_mode="stretch_width", margin=GAP)
     return _watch(widget, change, tuple)
 
 

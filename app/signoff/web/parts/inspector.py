@@ -75,7 +75,7 @@ def step_panel(sheet: Sheet, step: Step, around: Surroundings, apply: Apply) -> 
         case WaitConfig() as c:
             own = _wait(c, config)
     return [
-        _title(step.kind.value, step.label),
+        _title(step.kind.value, step.id),
         text_input("Label", step.label, lambda v: apply(lambda s: renaming.relabel(s, step.id, v)), limit=400),
         *own,
         _folded(*more, ("Order, skipping, name", _rules(step, whole, apply))),
@@ -249,10 +249,13 @@ def definition_panel(sheet: Sheet, apply: Apply) -> list[Any]:
     ]
 
 
-def _title(kind: str, words: str) -> Any:
-    return html(f"<h3>{svg(kind, size=15)} {KIND_WORDS[kind]}</h3><h2>{label(words)}</h2>", margin=(0, 0, 10, 0))
+def _title(kind: str, name: str) -> Any:
+    said = f'<h3>{svg(kind, size=15)} {KIND_WORDS[kind]} <span class="mono">steps.{esc(name)}</span></h3>'
+    return html(said, margin=(0, 0, 12, 0))
 
 
 def _folded(*sections: tuple[str, list[Any]]) -> Any:
     columns = [(name, pn.Column(*inputs, sizing_mode="stretch_width", margin=0)) for name, inputs in sections]
-    return pmui.Accordion(*columns, sizing_mode="stretch_width", margin=(4, 0, 0, 0), active=[])
+    return pmui.Accordion(
+        *columns, sizing_mode="stretch_width", margin=(4, 0, 0, 0), active=[], title_variant="subtitle2"
+    )

@@ -83,7 +83,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, name: str) -
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{f' data-name={chr(34)}{esc(h)}{chr(34)}' if i else ''}>{safe(cell)}</td>"
+            f"<td{f' data-name={chr(34)}{esc(h)}{chr(34)}' if i and h else ''}>{safe(cell)}</td>"
             for i, (h, cell) in enumerate(zip(head, row, strict=True))
         )
         + "</tr>"

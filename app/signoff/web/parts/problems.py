@@ -49,5 +49,12 @@ def _line(problem: Problem, choose: Callable[[Problem], None]) -> Any:
         margin=0,
         sizing_mode="stretch_width",
         on_click=lambda _: choose(problem),
-        sx={"justifyContent": "flex-start", "textAlign": "start", "overflowWrap": "anywhere", "whiteSpace": "normal"},
+        sx={
+            "justifyContent": "flex-start",
+            "textAlign": "start",
+            "overflowWrap": "anywhere",
+            "whiteSpace": "normal",
+            "fontSize": "13px",
+            "fontWeight": 500,
+        },
     )
