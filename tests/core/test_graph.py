@@ -124,9 +124,7 @@ def test_order_or_cycle_agrees_with_networkx(successors: dict[int, set[int]]) ->
 def test_every_cyclic_component_has_one_real_cycle(successors: dict[int, set[int]]) -> None:
     oracle = as_networkx(successors)
     components = [
-        part
-        for part in nx.strongly_connected_components(oracle)
-        if len(part) > 1 or part & set(oracle[min(part)])
+        part for part in nx.strongly_connected_components(oracle) if len(part) > 1 or part & set(oracle[min(part)])
     ]
     paths = graph.all_cycle_paths(successors)
     assert {frozenset(part) for part in components} == {
