@@ -22,8 +22,7 @@ class CycleFound(ValueError):
     def __init__(self, path: Sequence[Any]) -> None:
         self.path: list[Any] = list(path)
         super().__init__(
-            f"Expected an acyclic graph, but its edges form the cycle {format_path(path)}. "
-            "Remove one of these edges."
+            f"Expected an acyclic graph, but its edges form the cycle {format_path(path)}. Remove one of these edges."
         )
 
 

@@ -36,9 +36,7 @@ def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
     if spec.function is None and not (spec.args or spec.kwargs or spec.kind or spec.tenant):
         return
     if slot not in core.table.work:
-        core.table.work[slot] = Work(
-            spec.function, tuple(spec.args), dict(spec.kwargs or {}), spec.kind, spec.tenant
-        )
+        core.table.work[slot] = Work(spec.function, tuple(spec.args), dict(spec.kwargs or {}), spec.kind, spec.tenant)
 
 
 def _check(
@@ -52,9 +50,7 @@ def _check(
     position = {spec.task: place for place, spec in enumerate(specs)}
     if len(position) < len(specs):
         twice = next(spec.task for place, spec in enumerate(specs) if position[spec.task] != place)
-        raise core.refuse(
-            DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch.")
-        )
+        raise core.refuse(DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch."))
     known = set()
     could_cycle = not position.keys().isdisjoint(table.optional_awaited)
     for place, (spec, (dependencies, optional)) in enumerate(zip(specs, edges, strict=True)):

@@ -12,7 +12,7 @@ from signoff.scheduler.table import FIRST_GENERATION
 
 def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[Claim]:
     """Move up to ``limit`` ready tasks to running; see ``TaskScheduler.ready`` for the contract."""
-    if core.suspect:
+    if core.suspect and not core.closing:
         refuse_cycles(core)
     if limit is None and core.max_concurrency is None and not (core.queue or core.stale or core.closing):
         slots, core.fresh = core.fresh, []

@@ -12,9 +12,7 @@ CANCELLED_REASON = "the scheduler was closed"
 KEPT_REASON = "kept when the scheduler was closed; it will not be claimed"
 
 
-def close_scheduler(
-    core: SchedulerCore, idle: threading.Condition, timeout: float | None, queued: str
-) -> CloseReport:
+def close_scheduler(core: SchedulerCore, idle: threading.Condition, timeout: float | None, queued: str) -> CloseReport:
     """See ``TaskScheduler.close``; ``idle`` is notified when a callback arrives after closing began."""
     if queued not in ("cancel", "keep"):
         raise ValueError(f"Expected queued tasks to be closed by 'cancel' or 'keep', not {queued!r}.")

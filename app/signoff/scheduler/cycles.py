@@ -33,9 +33,7 @@ def batch_cycle_paths(table: TaskTable, batch: Mapping[Any, Sequence[Hashable]])
         for slot in table.current_slots():
             if table.state[slot] <= RUNNING:
                 successors.setdefault(table.ids[slot], []).extend(
-                    table.ids[t]
-                    for t in table.targets(slot)
-                    if table.state[t] == PENDING and table.ids[t] not in batch
+                    table.ids[t] for t in table.targets(slot) if table.state[t] == PENDING and table.ids[t] not in batch
                 )
         for task, slots in table.unknown_ids().items():
             ids = (table.ids[slot] for slot in slots if table.state[slot] == PENDING)

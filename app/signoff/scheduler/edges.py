@@ -23,11 +23,12 @@ def add_edge(core: SchedulerCore, task: Any, dependency: Any, optional: bool, ge
     slot = _open_slot(core, task, generation)
     if dependency in table.dependencies[slot]:
         return False
-    if dependency in table.optional.get(slot, ()):
-        if optional:
-            return False
-        return _make_required(core, slot, dependency)
+    known = dependency in table.optional.get(slot, ())
+    if known and optional:
+        return False
     source = _checked_source(core, slot, task, dependency)
+    if known:
+        return _make_required(core, slot, dependency)
     before = table.state_of(slot)
     if optional:
         table.optional[slot] = (*table.optional.get(slot, ()), dependency)

@@ -19,9 +19,7 @@ def fail(core: SchedulerCore, slot: int, error: object) -> None:
     _end_badly(core, slot, FAILED, reason, "")
 
 
-def cancel(
-    core: SchedulerCore, task: Any, generation: int | None, reason: str, by: str, confirmed: bool
-) -> None:
+def cancel(core: SchedulerCore, task: Any, generation: int | None, reason: str, by: str, confirmed: bool) -> None:
     """Cancel, ask to stop, or confirm a stop; see ``TaskScheduler.cancel`` for the contract."""
     table = core.table
     slot = table.find(task)
@@ -68,11 +66,7 @@ def running_slot(core: SchedulerCore, task: Any, generation: int, wanted: str) -
         UnknownTask, GenerationConflict, StateConflict: see ``known_end``.
     """
     slot = core.table.find(task)
-    if (
-        slot is not None
-        and core.table.state[slot] == RUNNING
-        and core.table.generation_of(slot) == generation
-    ):
+    if slot is not None and core.table.state[slot] == RUNNING and core.table.generation_of(slot) == generation:
         return slot
     known_end(core, task, generation, wanted)
     return None

@@ -30,9 +30,7 @@ type GraphInput = (
 )
 
 
-def read_tasks(
-    graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]
-) -> list[TaskSpec]:
+def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]) -> list[TaskSpec]:
     """Read task specs from any accepted form, in its own order.
 
     Args:
@@ -47,15 +45,15 @@ def read_tasks(
     """
     if isinstance(graph, Mapping):
         return _from_mapping(graph, function, known)
+    is_directed = getattr(graph, "is_directed", None)
+    if callable(is_directed) and not is_directed():
+        raise TypeError("Expected a directed graph to submit, but its edges have no direction. Use a DiGraph.")
     if isinstance(graph, PredecessorGraph):
-        if not graph.is_directed():
-            raise TypeError(
-                "Expected a directed graph to submit, but its edges have no direction. Use a DiGraph."
-            )
         return [_spec(node, graph.predecessors(node), function) for node in graph]
     if not isinstance(graph, Iterable):
         raise TypeError(
-            f"Expected task specs, a {{node: predecessors}} mapping or a networkx graph, but got {type(graph).__name__}."
+            "Expected task specs, a {node: predecessors} mapping or a networkx graph, "
+            f"but got {type(graph).__name__}."
         )
     specs = []
     for item in graph:
@@ -64,9 +62,7 @@ def read_tasks(
         elif isinstance(item, tuple) and len(item) == 2:
             specs.append(_spec(item[0], item[1], function))
         else:
-            raise TypeError(
-                f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {item!r}."
-            )
+            raise TypeError(f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {item!r}.")
     return specs
 
 

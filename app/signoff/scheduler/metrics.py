@@ -56,15 +56,11 @@ class Meter:
         self.group_wait: dict[tuple[str, str], Durations] = {}
         self.group_run: dict[tuple[str, str], Durations] = {}
 
-    def claimed(
-        self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float
-    ) -> None:
+    def claimed(self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float) -> None:
         """Account for the ready-wait of these claims."""
         self._measure(self.ready_wait, self.group_wait, slots, since, work, now)
 
-    def ended(
-        self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float
-    ) -> None:
+    def ended(self, slots: Sequence[int], since: "array[float]", work: Mapping[int, Work], now: float) -> None:
         """Account for the run time of these tasks."""
         self._measure(self.run_time, self.group_run, slots, since, work, now)
 

@@ -1,6 +1,7 @@
 """How the end of a task reaches its dependents: a bad end blocks what requires it; optional edges only wait.
 
-(The release after a success is the hot path and is in ``success``.) Each function touches the out-edges of the tasks that ended and nothing else.
+The release after a success is the hot path and has its own module, ``success``. Each function here touches the
+out-edges of the tasks that ended and nothing else.
 """
 
 from collections import deque

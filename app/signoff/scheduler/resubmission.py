@@ -29,9 +29,7 @@ def check_again(core: SchedulerCore, task: Any, generation: int | None) -> tuple
         DuplicateTask: strict scheduler.
     """
     if generation is not None and generation < FIRST_GENERATION:
-        raise ValueError(
-            f"Expected a generation of {FIRST_GENERATION} or more for {task!r}, not {generation}."
-        )
+        raise ValueError(f"Expected a generation of {FIRST_GENERATION} or more for {task!r}, not {generation}.")
     table = core.table
     slot = table.find(task)
     if slot is None:
@@ -164,7 +162,7 @@ def _check_edges(core: SchedulerCore, task: Any, dependencies: tuple[Any, ...]) 
     old = table.find(task)
     starts = table.unknown_targets(task) if old is None else table.targets(old)
     starts = [slot for slot in starts if table.state[slot] == PENDING]
-    if starts and goals:
+    if starts and goals and (old is not None or core.started):
         path = path_between(table, starts, goals)
         if path is not None:
             raise core.refuse(DependencyCycle([[task, *(table.ids[slot] for slot in path), task]]))

@@ -75,14 +75,7 @@ class Runner:
         while True:
             free = self._concurrency - len(self._futures)
             claims = self._scheduler.ready(free) if free and self._broken is None else []
-            for position, claim in enumerate(claims):
-                try:
-                    self._start(executor, claim)
-                except BrokenExecutor as error:
-                    self._broken = self._broken or error
-                    for lost in claims[position:]:
-                        self._fail(lost, error)
-                    break
+            self._start_all(executor, claims)
             progress.advance(self._finished)
             if claims and len(self._futures) < self._concurrency and self._done.empty():
                 continue  # functionless tasks may have made others ready
@@ -91,6 +84,24 @@ class Runner:
             self._report(self._done.get())
         if self._broken is not None:
             raise self._broken
+
+    def _start_all(self, executor: Executor, claims: list[Claim]) -> None:
+        """Hand tasks to the executor; whatever happens, no claim is left without an outcome."""
+        for position, claim in enumerate(claims):
+            try:
+                self._start(executor, claim)
+            except BrokenExecutor as error:
+                self._broken = self._broken or error
+                for lost in claims[position:]:
+                    self._fail(lost, error)
+                return
+            except BaseException:
+                for task, generation in claims[position:]:
+                    if (task, generation) not in self._futures.values():
+                        self._scheduler.cancel(task, generation=generation, reason=RUNNER_GONE)
+                        self._scheduler.cancel(task, generation=generation, confirmed=True)
+                        self._cancelled.append(task)
+                raise
 
     @property
     def _finished(self) -> int:

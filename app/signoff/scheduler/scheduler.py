@@ -57,9 +57,7 @@ class TaskScheduler:
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         if max_concurrency is not None and max_concurrency < 0:
-            raise ValueError(
-                f"Expected max_concurrency of 0 or more, or None for no limit, not {max_concurrency}."
-            )
+            raise ValueError(f"Expected max_concurrency of 0 or more, or None for no limit, not {max_concurrency}.")
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._core = SchedulerCore(
@@ -337,9 +335,7 @@ class TaskScheduler:
                 core.watched = True
                 core.stops.attach(slot, signal, slot in core.stop_requests)
 
-    def close(
-        self, timeout: float | None = None, queued: Literal["cancel", "keep"] = "cancel"
-    ) -> CloseReport:
+    def close(self, timeout: float | None = None, queued: Literal["cancel", "keep"] = "cancel") -> CloseReport:
         """Refuse new submissions, stop claims, and wait for running tasks.
 
         Callbacks of running tasks are still taken, also after the timeout. May be called again, to wait longer or

@@ -62,15 +62,11 @@ TRANSITIONS: Final = (
     Transition(None, TaskState.READY, "submit: nothing to wait for"),
     Transition(None, TaskState.BLOCKED, "submit: a required dependency already ended badly"),
     Transition(TaskState.WAITING, TaskState.PENDING, "the last missing dependency is submitted"),
-    Transition(
-        TaskState.WAITING, TaskState.BLOCKED, "a required dependency failed, was blocked or cancelled"
-    ),
+    Transition(TaskState.WAITING, TaskState.BLOCKED, "a required dependency failed, was blocked or cancelled"),
     Transition(TaskState.WAITING, TaskState.CANCELLED, "cancel, close or a newer generation"),
     Transition(TaskState.PENDING, TaskState.WAITING, "add_dependency on a task not submitted yet"),
     Transition(TaskState.PENDING, TaskState.READY, "the last dependency succeeded or, if optional, ended"),
-    Transition(
-        TaskState.PENDING, TaskState.BLOCKED, "a required dependency failed, was blocked or cancelled"
-    ),
+    Transition(TaskState.PENDING, TaskState.BLOCKED, "a required dependency failed, was blocked or cancelled"),
     Transition(TaskState.PENDING, TaskState.CANCELLED, "cancel, close or a newer generation"),
     Transition(TaskState.READY, TaskState.RUNNING, "ready: claimed, once"),
     Transition(TaskState.READY, TaskState.CANCELLED, "cancel, close or a newer generation"),

@@ -34,12 +34,7 @@ def add(
     table = core.table
     index, after, awaited = table.index, table.after, table.awaited
     place = index.get(task)
-    if (
-        core.unusual
-        or optional
-        or generation is not None
-        or (place is not None and (place >= 0 or core.started))
-    ):
+    if core.unusual or optional or generation is not None or (place is not None and (place >= 0 or core.started)):
         known = prepare(core, task, dependencies, optional, generation)
         if known is not None:
             return known
