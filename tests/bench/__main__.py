@@ -1,0 +1,138 @@
+"""`make bench`: Signoff beside DBOS on the same work, and its share of what raw SQLite can write.
+
+One run, interleaved, medians; prints ratios and writes them to assets/docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.figures import machine, median, table, versions
+from tests.bench.load import Outcome, drive, prepare, processes
+from tests.bench.raw import raw_share
+
+ROOT = Path(__file__).parents[2]
+SLOW_FSYNC = Path(__file__).with_name("slow_fsync.c")
+
+
+def environment(slow_us: int, build: Path) -> dict[str, str]:
+    """The environment of measured processes; with `slow_us`, every fsync takes that much longer."""
+    found = {**os.environ, "PYTHONPATH": str(ROOT), "SIGNOFF_LOG": "ERROR"}
+    if slow_us:
+        library = build / "slow_fsync.so"
+        if not library.exists():
+            subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", library, SLOW_FSYNC, "-ldl"], check=True)
+        found |= {"LD_PRELOAD": str(library), "SLOW_FSYNC_US": str(slow_us)}
+    return found
+
+
+def ours(folder: Path, env: dict[str, str], concurrency: int, count: int) -> Outcome:
+    """One measurement of Signoff in a fresh data folder."""
+    settings = prepare(folder)
+    with processes(settings, env) as (signoff, client):
+        drive(signoff, client, concurrency=min(concurrency, 8), count=20)
+        return drive(signoff, client, concurrency=concurrency, count=count)
+
+
+def peer(folder: Path, env: dict[str, str], concurrency: int, count: int) -> dict[str, float]:
+    """One measurement of DBOS in a fresh folder."""
+    folder.mkdir(parents=True)
+    command = [
+        os.environ.get("SIGNOFF_BENCH_PEER_PY", sys.executable),
+        str(Path(__file__).with_name("peer_dbos.py")),
+        str(folder),
+        str(concurrency),
+        str(count),
+    ]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=600)
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def compare(work: Path, slow_us: int, rounds: int, size: float) -> list[list[str]]:
+    """Rows of the table for one kind of disk."""
+    env = environment(slow_us, work)
+    disk = f"+{slow_us / 1000:g} ms per fsync" if slow_us else "this disk"
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for round_number in range(rounds):
+        for concurrency, mine, theirs in ((64, int(400 * size), int(40 * size)), (1, int(60 * size), int(20 * size))):
+            where = work / f"{slow_us}-{concurrency}-{round_number}"
+            o = ours(where / "ours", env, concurrency, max(mine, 8))
+            found.setdefault(("ours", concurrency), []).append(
+                {"steps_per_s": o.steps_per_s, "p50_ms": o.p50_ms, "p95_ms": o.p95_ms, "commits": o.commits_per_step}
+            )
+            found.setdefault(("peer", concurrency), []).append(peer(where / "peer", env, concurrency, max(theirs, 4)))
+            shutil.rmtree(where)
+
+    def mid(who: str, concurrency: int, what: str) -> float:
+        return median([x[what] for x in found[(who, concurrency)]])
+
+    rows = []
+    for concurrency in (64, 1):
+        mine, theirs = mid("ours", concurrency, "steps_per_s"), mid("peer", concurrency, "steps_per_s")
+        name = f"{concurrency} at a time, {disk}"
+        commits = mid("ours", concurrency, "commits")
+        rows.append([f"steps/s, {name}", f"{mine:,.0f}", f"{theirs:,.0f}", f"{mine / theirs:.1f}×"])
+        rows.append([f"commits per step, {name}", f"{commits:.3f}", "", ""])
+    for what in ("p50_ms", "p95_ms"):
+        mine, theirs = mid("ours", 1, what), mid("peer", 1, what)
+        name = f"latency per step {what[:3]}, 1 at a time, {disk}"
+        rows.append([name, f"{mine:.2f} ms", f"{theirs:.2f} ms", f"{mine / theirs:.2f}×"])
+    return rows
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of which the median is taken")
+    parser.add_argument("--size", type=float, default=1.0, help="factor on the number of runs")
+    parser.add_argument("--slow-us", type=int, default=2000, help="delay of the slow disk; 0 leaves it out")
+    parser.add_argument("--no-write", action="store_true", help="do not write the page")
+    options = parser.parse_args()
+    work = Path(tempfile.mkdtemp(prefix="signoff-bench-"))
+    try:
+        rows = compare(work, 0, options.rounds, options.size)
+        if options.slow_us:
+            rows += compare(work, options.slow_us, max(1, options.rounds - 2), options.size / 2)
+        shares = []
+        for n in range(options.rounds):
+            (work / f"raw{n}").mkdir()
+            shares.append(raw_share(work / f"raw{n}", concurrency=64, count=int(400 * options.size)))
+        rows.append(
+            [
+                "share of raw SQLite, same rows and batches, 64 at a time",
+                f"{median([s[2] for s in shares]):.0%}",
+                "",
+                "",
+            ]
+        )
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    page = "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            "Written by `make bench`; do not edit. Runs of 10 trivial activities, SQLite `synchronous=FULL`, engine, worker and",
+            "client as processes of their own, against DBOS on a WAL-tuned SQLite in one process. Medians of "
+            f"{options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared and noisy.",
+            "",
+            f"Machine: {machine()}. {versions('signoff', 'sqlalchemy', 'orjson')}.",
+            "",
+            table(["", "Signoff", "DBOS", "ratio"], rows),
+            "",
+        ]
+    )
+    print(page)
+    if not options.no_write:
+        (ROOT / "assets" / "docs" / "benchmarks.md").write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
