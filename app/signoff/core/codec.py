@@ -31,9 +31,7 @@ class _Shape:
         for f in fields(cls):
             if f.name in leave_out:
                 continue
-            default = f.default if f.default is not MISSING else None
-            if f.default_factory is not MISSING:
-                default = f.default_factory()
+            default: Any = f.default_factory() if f.default_factory is not MISSING else f.default
             self.members.append((f.name, default, *_converters(hints[f.name])))
 
     def encode(self, value: Any) -> dict[str, Any]:
