@@ -95,6 +95,7 @@ def test_stopping_pausing_and_ends() -> None:
         world.explain().sentence == f"The run has been paused since {BEGAN}: Audit. Nothing starts and no clock runs."
     )
     assert world.explain().next == "An operator resumes the run."
+    assert told(world, "a")[1] == "It goes on when the run is resumed."
     assert world.explain().actions[0] == "resume_run"
     world.resume()
     world.claim("a")
@@ -122,3 +123,17 @@ def test_lists_of_names(names: list[str], text: str) -> None:
 def test_other_peoples_words_become_sentences() -> None:
     assert [sentence(x) for x in ("no", "no.", "no! ", "", "wait…")] == ["no.", "no.", "no!", "", "wait…"]
     assert clock(None) == "an unknown time"
+
+
+def test_what_a_rejection_blocks_does_not_promise_to_open_again() -> None:
+    world = World(document(approval("p", required=0), activity("a"), wait("w"), edges="p>a"))
+    world.reject("p", "ann")
+    assert told(world, "a") == ("'A' cannot begin, because 'P' did not end well.", "")
+
+
+def test_nothing_is_promised_in_a_run_that_is_over() -> None:
+    world = World(document(once("a"), activity("b"), edges="a>b"))
+    world.breaks("a")
+    assert told(world, "b")[1] == "It opens again when 'A' is mended."
+    world.cancel()
+    assert told(world, "b")[1] == ""

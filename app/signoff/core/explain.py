@@ -13,7 +13,7 @@ from signoff.core.definition import ActivityConfig, Join, StepKind
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, who_may_still_decide
-from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
+from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.wording import clock, listed, sentence
 
 ALL_ACTIONS: tuple[str, ...] = (
@@ -178,6 +178,18 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
 def _step_words(
     plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
 ) -> tuple[str, str]:
+    """What is, and what happens by itself: nothing in a run that is over or paused."""
+    said, following = _open_words(plan, state, step_id, step, waits_for) or _ended_words(plan, state, step_id, step)
+    if state.is_terminal:
+        return said, ""
+    if state.status is RunStatus.PAUSED and step.status in (StepStatus.PENDING, *ACTIVE_STEPS):
+        return said, "It goes on when the run is resumed."
+    return said, following
+
+
+def _open_words(
+    plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
+) -> tuple[str, str] | None:
     label = f"'{plan.label(step_id)}'"
     config = plan.steps[step_id].config
     attempts = config.retry.max_attempts if isinstance(config, ActivityConfig) else 1
@@ -203,30 +215,34 @@ def _step_words(
             )
         case StepStatus.WAITING:
             return _waiting_words(plan, step_id, step, label, waits_for)
+        case _:
+            return None
+
+
+def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, str]:
+    label, when = f"'{plan.label(step_id)}'", clock(step.since)
+    match step.status:
         case StepStatus.SUCCEEDED:
             done = {"approved": "was approved", "elapsed": "is over"}.get(step.outcome, "succeeded")
-            return f"{label} {done} on {clock(step.since)}{_by(step)}.", ""
+            return f"{label} {done} on {when}{_by(step)}.", ""
         case StepStatus.REJECTED:
             said = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
-            comment = f": {said}" if said else ""
-            return sentence(f"{label} was rejected on {clock(step.since)}{_by(step)}{comment}"), ""
+            return sentence(f"{label} was rejected on {when}{_by(step)}" + (f": {said}" if said else "")), ""
         case StepStatus.FAILED:
             message = step.error.message if step.error else "no reason was given"
-            return sentence(f"{label} failed on {clock(step.since)}: {message}"), ""
+            return sentence(f"{label} failed on {when}: {message}"), ""
         case StepStatus.EXPIRED:
-            return f"{label} expired on {clock(step.since)}: nobody decided it in time.", ""
-        case StepStatus.SKIPPED:
-            return f"{label} was skipped on {clock(step.since)}.", ""
+            return f"{label} expired on {when}: nobody decided it in time.", ""
         case StepStatus.NOT_TAKEN:
             return f"{label} was not taken: no way into it was chosen.", ""
         case StepStatus.BLOCKED:
-            cause = plan.label(step.cause) if step.cause in plan.steps else "an earlier step"
-            return (
-                f"{label} cannot begin, because '{cause}' did not end well.",
-                f"It opens again when '{cause}' is mended.",
-            )
-        case StepStatus.CANCELLED:
-            return f"{label} was cancelled on {clock(step.since)}.", ""
+            known = step.cause in plan.steps
+            cause = f"'{plan.label(step.cause)}'" if known else "an earlier step"
+            mendable = not known or state.steps[step.cause].status is not StepStatus.REJECTED
+            opens = f"It opens again when {cause} is mended." if mendable else ""
+            return f"{label} cannot begin, because {cause} did not end well.", opens
+        case _:
+            return f"{label} was {step.status} on {when}.", ""
 
 
 def _waiting_words(
