@@ -25,7 +25,7 @@ def content_policy(nonce: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src 'self' 'nonce-{nonce}' blob: 'unsafe-eval'",
+            f"script-src 'self' 'nonce-{nonce}'",
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "font-src 'self' data:",

@@ -18,7 +18,7 @@ from signoff.web.models.picture import draw, edge_look, step_look
 from signoff.web.models.sheet import positions_of
 from signoff.web.parts.graph import StepGraph
 from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, table
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 from signoff.web.shell import frame
 from signoff.web.site import Visitor, in_thread
 
@@ -137,7 +137,7 @@ def new_page(visitor: Visitor, _: dict[str, str]) -> Any:
         "New definition",
         html(heading("New definition", crumb=link("/definitions", "Definitions"))),
         said,
-        pn.FlexBox(*cards, blank, gap="14px", margin=(12, 0, 0, 0), align_items="stretch", sizing_mode="stretch_width"),
+        wrap(*cards, blank, gap="14px", margin=(12, 0, 0, 0), align="stretch", sizing_mode="stretch_width"),
     )
 
 

@@ -23,7 +23,7 @@ from signoff.web.pages.drafts import DraftKeeper
 from signoff.web.parts.canvas import Canvas, Selection
 from signoff.web.parts.inspector import Edit, definition_panel, edge_panel, step_panel
 from signoff.web.parts.markup import Safe, heading, link, notice
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 from signoff.web.parts.problems import problem_list
 from signoff.web.shell import frame
 from signoff.web.site import Visitor
@@ -108,15 +108,15 @@ class _Designer:
         )
         return [
             self.head,
-            pn.FlexBox(*tools, gap="8px", margin=(10, 0, 0, 0), sizing_mode="stretch_width"),
+            wrap(*tools, gap="8px", margin=(10, 0, 0, 0), sizing_mode="stretch_width"),
             self.said,
             self.keeper.choice,
-            pn.FlexBox(
+            wrap(
                 left,
                 self.panel,
                 gap="14px",
                 margin=(10, 0, 0, 0),
-                align_items="flex-start",
+                align="flex-start",
                 sizing_mode="stretch_width",
             ),
         ]

@@ -11,7 +11,7 @@ from signoff.engine.views import DraftView
 from signoff.web.escape import esc
 from signoff.web.models.sheet import Sheet
 from signoff.web.parts.markup import Safe, digest_text, link
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 from signoff.web.site import Say, Visitor, in_thread, sentence
 
 
@@ -81,4 +81,4 @@ class DraftKeeper:
             margin=0,
             on_click=self._visitor.command(on_top, self._say),
         )
-        self.choice[:] = [pn.FlexBox(html(look, sizing_mode=None), mine, gap="10px", margin=(8, 0, 0, 0))]
+        self.choice[:] = [wrap(html(look, sizing_mode=None), mine, gap="10px", margin=(8, 0, 0, 0))]

@@ -17,7 +17,7 @@ from signoff.web.models.words import ACTION_WORDS
 from signoff.web.parts.dialogs import AskDialog
 from signoff.web.parts.forms import FieldForm
 from signoff.web.parts.markup import notice
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 from signoff.web.site import Visitor, in_thread
 
 RUN_WORDS = {
@@ -53,8 +53,8 @@ class Operations:
         self._visitor, self._run_id, self._view, self._again = visitor, run_id, view, again
         self.dialog = AskDialog()
         self._said = html()
-        self._run_buttons = pn.FlexBox(gap="8px", margin=(10, 0, 0, 0))
-        self._step_buttons = pn.FlexBox(gap="8px", margin=(10, 0, 0, 0))
+        self._run_buttons = wrap(gap="8px", margin=(10, 0, 0, 0))
+        self._step_buttons = wrap(gap="8px", margin=(10, 0, 0, 0))
         self.run_row = pn.Column(self._run_buttons, self._said, sizing_mode="stretch_width", margin=0)
         self.step_row = self._step_buttons
         self._step = ""

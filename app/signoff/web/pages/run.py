@@ -17,13 +17,15 @@ from signoff.web.pages.operate import Operations
 from signoff.web.parts.graph import LiveGraph, StepGraph
 from signoff.web.parts.history import history_list
 from signoff.web.parts.markup import Safe, digest_text, heading, link, notice, pairs, run_badge
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 from signoff.web.parts.step import step_facts
 from signoff.web.shell import frame, is_narrow
 from signoff.web.site import Visitor
 
 CHUNK = 40
 """Facts per pane of the history: only the last pane is drawn again when something happens."""
+READ_PAUSE_MS = 60
+"""Colours change at once; the explanation is read again once per burst of changes."""
 LEGEND = Safe(
     '<div class="legend" aria-label="Connections"><span><i class="open"></i>not decided yet</span><span><i></i>taken</span>'
     '<span><i class="dead"></i>not taken</span><span><i class="blocked"></i>blocked</span></div>'
@@ -51,6 +53,7 @@ class _RunPage:
         steps, edges = looks(self.view)
         positions = _positions(self.view)
         self.selected = _first_of_interest(self.view)
+        self._chosen = False
         chosen = (self.selected,) if self.selected else ()
         nodes, lines = draw(self.view.plan.definition, positions, steps, edges, editable=False, selected=chosen)
         self.graph = StepGraph(editable=False, nodes=nodes, edges=lines, height=_height(positions))
@@ -62,7 +65,9 @@ class _RunPage:
         self._show()
         self._show_history()
         self.graph.on("selection_changed", self._select)
-        visitor.site.live.follow(run_topic(visitor.site.tenant, run_id), visitor.document, self._on_events)
+        topic = run_topic(visitor.site.tenant, run_id)
+        visitor.site.live.follow(topic, visitor.document, self._colour)
+        visitor.site.live.follow(topic, visitor.document, lambda _: self._again(), pause_ms=READ_PAUSE_MS)
 
     def _read(self) -> RunView:
         queries = self.visitor.site.signoff.queries
@@ -77,26 +82,33 @@ class _RunPage:
             self.head,
             self.top,
             self.operations.run_row,
-            pn.FlexBox(left, right, gap="16px", margin=(12, 0, 16, 0), sizing_mode="stretch_width"),
+            wrap(left, right, gap="16px", align="flex-start", margin=(12, 0, 16, 0), sizing_mode="stretch_width"),
             html("<h2>History</h2>"),
             self.history,
             self.operations.dialog,
         ]
 
-    def _on_events(self, events: list[FeedEvent]) -> None:
+    def _colour(self, events: list[FeedEvent]) -> None:
+        """Show new states at once, from what the feed tells; sentences and edges follow a moment later."""
         statuses: dict[str, str] = {}
         for event in events:
             statuses.update(event.steps)
         plan = self.view.plan
-        with pn.io.hold():
-            self.live.show({i: step_look(plan.steps[i], s) for i, s in statuses.items() if i in plan.steps}, {})
-            self._again()
+        self.live.show({i: step_look(plan.steps[i], s) for i, s in statuses.items() if i in plan.steps}, {})
 
     def _again(self) -> None:
         self.view = self._read()
         self.live.show(*looks(self.view))
+        self._follow()
         self._show()
         self._show_history()
+
+    def _follow(self) -> None:
+        """Until somebody selects a step, the one that matters most is selected."""
+        now = _first_of_interest(self.view)
+        if not self._chosen and now and now != self.selected:
+            self.selected = now
+            self.graph.show_selection((now,))
 
     def _show(self) -> None:
         row, explanation = self.view.row, self.view.explanation
@@ -116,10 +128,10 @@ class _RunPage:
         given = f"<details><summary>Input and origin</summary>{pairs({**about, **self.view.state.input})}</details>"
         self.top.object = f'<div class="stack" style="margin-top:10px">{said}{given}</div>'
         self._show_step()
-        self.operations.show()
 
     def _show_step(self) -> None:
         self.operations.select(self.selected)
+        self.operations.show()
         if self.selected not in self.view.plan.steps:
             self.step.object = '<div class="card soft">Select a step to see what it does and what happened.</div>'
             return
@@ -144,7 +156,9 @@ class _RunPage:
 
     def _select(self, message: dict[str, Any], _: Any = None) -> None:
         chosen = message.get("nodes") or [""]
-        self.selected = str(chosen[0])
+        if str(chosen[0]) == self.selected:
+            return
+        self.selected, self._chosen = str(chosen[0]), True
         self.visitor.handler(
             lambda _: self._show_step(), lambda words, kind: setattr(self.top, "object", notice(words, kind))
         )()

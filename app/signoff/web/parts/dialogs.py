@@ -9,7 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from signoff.web.parts.markup import Safe, notice
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 
 
 class AskDialog(pn.viewable.Viewer):
@@ -21,7 +21,7 @@ class AskDialog(pn.viewable.Viewer):
         self._body = pn.Column(sizing_mode="stretch_width", margin=0)
         self._confirm = pmui.Button(label="", color="primary", variant="contained", margin=0)
         self._cancel = pmui.Button(label="Cancel", variant="outlined", margin=0, on_click=lambda _: self.close())
-        buttons = pn.FlexBox(self._confirm, self._cancel, gap="10px", margin=(6, 0, 6, 0))
+        buttons = wrap(self._confirm, self._cancel, gap="10px", margin=(6, 0, 6, 0))
         self._dialog = pmui.Dialog(
             self._said,
             self._body,

@@ -14,3 +14,9 @@ def html(text: str = "", *, css: str = "pane.css", **params: Any) -> Any:
     params.setdefault("sizing_mode", "stretch_width")
     params.setdefault("margin", 0)
     return pn.pane.HTML(text, stylesheets=[address(css)], **params)
+
+
+def wrap(*children: Any, gap: str = "8px", align: str = "center", **params: Any) -> Any:
+    """Side by side, in as many lines as the width needs. (Panel's FlexBox evaluates code in the browser.)"""
+    params.setdefault("sizing_mode", "stretch_width")
+    return pn.Row(*children, styles={"flex-wrap": "wrap", "gap": gap, "align-items": align}, **params)

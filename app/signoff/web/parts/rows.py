@@ -14,7 +14,7 @@ from signoff.web.escape import esc
 from signoff.web.models.mapping import from_text, to_text
 from signoff.web.models.naming import identifier
 from signoff.web.parts.inputs import choice_input, number_input, text_input, tick_input, words_of
-from signoff.web.parts.panes import html
+from signoff.web.parts.panes import html, wrap
 
 TYPE_WORDS = {
     "Text": FieldType.TEXT,
@@ -69,9 +69,7 @@ class MappingRows(pn.viewable.Viewer):
         right = text_input("Value or =expression", value, lambda v: self._set(i, (self._rows[i][0], v)))
         remove = pmui.Button(label="Remove", on_click=lambda _: self._remove(i), **_REMOVE)
         left.styles, right.styles = {"flex": "1 1 110px"}, {"flex": "2 1 160px"}
-        return pn.FlexBox(
-            left, right, remove, gap="6px", align_items="flex-start", margin=0, sizing_mode="stretch_width"
-        )
+        return wrap(left, right, remove, gap="6px", align="flex-start", margin=0, sizing_mode="stretch_width")
 
     def _set(self, i: int, row: tuple[str, str]) -> None:
         self._rows[i] = row
