@@ -104,7 +104,8 @@ def main() -> None:
         shares = []
         for n in range(options.rounds):
             (work / f"raw{n}").mkdir()
-            shares.append(raw_share(work / f"raw{n}", concurrency=64, count=int(400 * options.size)))
+            count = int(400 * options.size)
+            shares.append(raw_share(work / f"raw{n}", concurrency=64, count=count))
         rows.append(
             [
                 "share of raw SQLite, same rows and batches, 64 at a time",

@@ -24,7 +24,7 @@ from signoff.store.times import to_micros
 log = logging.getLogger("signoff.engine")
 
 WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
-ENGINE_REQUESTS = frozenset({"expire_lease", "fire_timer", "delivered"})
+ENGINE_REQUESTS = frozenset({"lease", "expire_lease", "fire_timer", "delivered"})
 OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
 
 

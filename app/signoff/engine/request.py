@@ -38,12 +38,17 @@ class Request:
 
 @dataclass(slots=True)
 class Outbound:
-    """What leaves only after the commit: answers, tasks for workers, news for the feed."""
+    """What leaves only after the commit: answers, tasks for workers, news for the feed.
+
+    `lease_again` asks for one more transaction, because attempts became claimable whose rows were not
+    written yet when this one looked for them.
+    """
 
     answers: list[tuple[Request, dict[str, Any]]] = field(default_factory=list)
     tasks: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
     news: list[Any] = field(default_factory=list)
     next_timer: int | None = None
+    lease_again: bool = False
 
     def add(self, other: Outbound) -> None:
         """Take over what another commit lets out."""
@@ -51,6 +56,7 @@ class Outbound:
         self.tasks += other.tasks
         self.news += other.news
         self.heed_timer(other.next_timer)
+        self.lease_again = self.lease_again or other.lease_again
 
     def heed_timer(self, due: int | None) -> None:
         """Remember the earliest due time (microseconds) of the timers that were set."""

@@ -160,7 +160,7 @@ class Transaction:
                     )
                 )
             elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
-                self._dispatcher.backlog.update(self._dispatcher.pools)
+                self.out.lease_again = True
 
     # Leasing
 
@@ -188,7 +188,7 @@ class Transaction:
             backlog.discard(pool)
         for a in found:
             if a.public_id in self._working:
-                backlog.add(pool)  # its rows are not written yet: at the next commit
+                self.out.lease_again = True  # its rows are not written yet
                 continue
             slot = self._dispatcher.take(pool)
             if slot is None:

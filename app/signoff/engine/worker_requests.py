@@ -45,7 +45,13 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         )
         return _outcome(tx, r, c.FailActivity(**_claim(r), error=error, digest=_digest(r)))
 
+    def lease(tx: Transaction, r: Request) -> Answer:
+        """Look for claimable attempts once more, in every pool that is served."""
+        dispatcher.backlog.update(dispatcher.pools)
+        return ok()
+
     return {
+        "lease": lease,
         "offer": offer,
         "withdraw": withdraw,
         "complete": complete,

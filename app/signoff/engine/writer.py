@@ -112,6 +112,9 @@ class Writer:
             self._safely(self._publish, news)
         if out.next_timer is not None:
             self._safely(self.on_timer, out.next_timer)
+        if out.lease_again:
+            actor = Actor("system", "writer", channel="engine")
+            self._queue.put(Request("lease", "", actor, {}, lambda answer: None, origin="engine"))
 
     @staticmethod
     def _safely(call: Callable[..., Any], *args: Any) -> None:
