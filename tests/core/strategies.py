@@ -92,11 +92,25 @@ def documents(draw: st.DrawFn, most: int = 6) -> JSON:
         assert not problems
         errors = [p for p in validate(definition) if p.severity == "error"]
         if not errors:
-            return doc
+            return draw(with_returns(doc))
         bad = {p.edge for p in errors}
         assert bad != {""}, errors
         kept = [edge for edge in doc["edges"] if _key(edge) not in bad]
         doc = {**doc, "edges": kept}
+
+
+@st.composite
+def with_returns(draw: st.DrawFn, doc: JSON) -> JSON:
+    """Some approvals may send the work back to steps that come before them."""
+    before: dict[str, set[str]] = {s["id"]: set() for s in doc["steps"]}
+    for link in sorted(doc["edges"], key=lambda x: x["to"]):
+        before[link["to"]] |= {link["from"], *before[link["from"]]}
+    for made in doc["steps"]:
+        earlier = sorted(before[made["id"]])
+        if made["kind"] == "approval" and earlier and draw(st.booleans()):
+            made["returns_to"] = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=2, unique=True))
+            made["max_rounds"] = 3
+    return doc
 
 
 def _key(edge: JSON) -> str:
@@ -124,6 +138,8 @@ def sensible(world: World) -> list[c.Command]:
             for who in s.approval.roster:
                 found.append(world.vote(i, who, shown_digest=shown))
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
+            for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
+                found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
         if s.status in ("failed", "expired"):
             found.append(world.retry(i, seen_sequence=world.state.sequence))
             found.append(world.skip(i, output={"n": 1}))
@@ -158,6 +174,8 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.vote(i, "dan")
         yield world.vote(i, "bob", "rejected", shown_digest="sha256:" + "0" * 64)
         yield world.vote(i, "cem", "maybe")
+        yield world.vote(i, "bob", "returned")
+        yield world.vote(i, "ann", "returned", to="nowhere")
         yield world.vote(i, "eve", generation=s.generation - 1)
         yield replace(world.vote(i, "ann"), actor=Actor("worker", "ann"))
         yield c.CheckApprovers(actor=CLOCK, step=i)

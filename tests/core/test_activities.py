@@ -214,6 +214,28 @@ def test_a_timer_fires_once() -> None:
     assert world.no(timer).code == "obsolete_timer"
 
 
+def test_a_timer_of_an_earlier_attempt_or_generation_is_obsolete() -> None:
+    world = World(document(activity("a", retry={"max_attempts": 2, "initial_s": 1.0})))
+    world.claim("a")
+    first = world.timer("a")
+    world.ok(world.failure("a"))
+    world.fire("a")
+    world.claim("a")
+    world.later(hours=1)
+    assert world.no(first).code == "obsolete_timer"
+    second = world.timer("a")
+    world.ok(world.failure("a", retryable=False))
+    world.ok(world.retry("a"))
+    world.claim("a")
+    world.ok(world.failure("a"))
+    world.fire("a")
+    world.claim("a")
+    world.later(hours=1)
+    assert world.step("a").attempt == second.attempt
+    assert world.no(second).code == "obsolete_timer"
+    world.ok(world.timer("a"))
+
+
 OUTPUT = [{"name": "n", "type": "integer", "minimum": 1}]
 
 

@@ -60,6 +60,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "ErrorInfo": st.builds(ErrorInfo, st.text(max_size=5), st.text(max_size=5), st.booleans()),
     "dict[str, Any]": st.dictionaries(st.text(max_size=5), json_values, max_size=3),
     "tuple[str, ...]": st.lists(st.text(max_size=5), max_size=3).map(tuple),
+    "tuple[tuple[str, int, int], ...]": st.lists(
+        st.tuples(st.text(max_size=5), st.integers(1, 9), st.integers(1, 9))
+    ).map(tuple),
     "Edges": st.lists(st.tuples(st.text(max_size=5), st.sampled_from(["live", "dead"])), max_size=3).map(tuple),
 }
 

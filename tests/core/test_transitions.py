@@ -31,6 +31,7 @@ from tests.core.kit import (
     approval,
     document,
     edge,
+    once,
     person,
     wait,
 )
@@ -302,10 +303,35 @@ def reopened() -> World:
     return world
 
 
+def sent_back() -> World:
+    """Every state but `running` goes back to pending when an approval returns the work."""
+    steps = [activity("a"), approval("p", returns_to=["a"]), *map(activity, "sgk"), approval("rej", required=0)]
+    steps += [activity("retrying"), once("failed"), approval("exp", expires="PT1H"), wait("w"), activity("over")]
+    steps += [activity("first"), activity("loser"), activity("go", join="cancel_rest"), activity("never")]
+    direct = "a>p a>s a>g a>k a>rej a>retrying a>failed a>exp a>w a>first a>loser first>go loser>go failed>over"
+    links = [*(edge(x) for x in direct.split()), edge("g>never", when="false")]
+    world = World(document(*steps, edges=links))
+    world.done("a", "g", "first")
+    world.ok(world.skip("k"))
+    world.reject("rej", "ann")
+    world.claim("retrying")
+    world.ok(world.failure("retrying"))
+    world.breaks("failed")
+    world.fire("exp")
+    assert world.statuses == {
+        "a": "succeeded", "p": "waiting", "s": "scheduled", "g": "succeeded", "k": "skipped", "rej": "rejected",
+        "retrying": "retrying", "failed": "failed", "exp": "expired", "w": "waiting", "over": "blocked",
+        "first": "succeeded", "loser": "cancelled", "go": "scheduled", "never": "not_taken",
+    }  # fmt: skip
+    world.ok(world.vote("p", "ann", "returned"))
+    assert set(world.statuses.values()) == {"scheduled", "pending"}
+    return world
+
+
 def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
     steps: set[tuple[str, str]] = set()
     runs: set[tuple[str, str]] = set()
-    worlds = [reopened()]
+    worlds = [reopened(), sent_back()]
     for place, row in STEP_TABLE.items():
         for kind in row:
             world = BUILD[place[1]](place[0])

@@ -309,3 +309,19 @@ def access_until_the_last_day() -> World:
     world.fire("until_last_day")
     world.done("revoke", output=ANSWER)
     return world
+
+
+@shape
+def sent_back_twice() -> World:
+    steps = [activity("draft"), activity("check"), approval("ask", required=2, returns_to=["draft", "check"])]
+    world = World(document(*steps, activity("send"), edges="draft>check check>ask ask>send"))
+    world.done("draft", "check", output={"page": 1})
+    world.approve("ask", "ann")
+    world.ok(world.vote("ask", "bob", "returned", to="draft", comment="Page 3 is missing."))
+    world.later(hours=2)
+    world.done("draft", "check", output={"page": 3})
+    world.ok(world.vote("ask", "cem", "returned", to="check", comment="Check it again."))
+    world.done("check", output={"page": 3})
+    world.approve("ask", "cem", "ann")
+    world.done("send")
+    return world

@@ -59,7 +59,9 @@ def _converters(hint: Any) -> tuple[Encode | None, Encode | None]:
     if hint is datetime:
         return _write_at, datetime.fromisoformat
     if origin is tuple:
-        item = typing.get_args(hint)[0]
+        item, *rest = typing.get_args(hint)
+        if rest != [...]:  # a row of plain values of a fixed length
+            return list, tuple
         write, read = _converters(item)
         if write and read:
             return (lambda vs: [write(v) for v in vs]), (lambda vs: tuple(read(v) for v in vs))

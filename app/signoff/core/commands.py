@@ -75,13 +75,17 @@ class FireTimer(Command):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide(Command):
-    """A person decides an open approval. `shown_digest` names what they were looking at."""
+    """A person decides an open approval. `shown_digest` names what they were looking at.
+
+    `outcome` is `approved`, `rejected` or `returned`; `to` names the step to return to where there are several.
+    """
 
     step: str
     generation: int
     outcome: str
     comment: str = ""
     shown_digest: str = ""
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

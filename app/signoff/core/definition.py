@@ -151,6 +151,8 @@ class ApprovalConfig:
             run input.
         expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
         requester_may_decide: False (default) refuses the person who started the run, on every route.
+        returns_to: ids of earlier steps to which an approver may send the work back; empty offers it not.
+        max_rounds: how often the work may come here, the first time included.
     """
 
     groups: tuple[str, ...] = ()
@@ -161,6 +163,8 @@ class ApprovalConfig:
     expires: str = ""
     requester_may_decide: bool = False
     comment_required_on: tuple[str, ...] = ("rejected",)
+    returns_to: tuple[str, ...] = ()
+    max_rounds: int = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,6 +231,21 @@ class ApprovalExpired(StepEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkReturned(StepEvent):
+    """An approver sent the work back: `to` and all that follows it begin a new round.
+
+    `rounds` are (step, new generation, new round) of every step that begins again.
+    """
+
+    wire: ClassVar[str] = "work.returned"
+    generation: int
+    to: str
+    actor: Actor
+    comment: str
+    rounds: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepBlocked(StepEvent):
     """A required source ended badly and nothing handles it; `cause` is the first such step."""
 
@@ -324,6 +339,7 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     DecisionRecorded,
     ApprovalSettled,
     ApprovalExpired,
+    WorkReturned,
     StepBlocked,
     StepNotTaken,
     StepCancelled,

@@ -256,6 +256,7 @@ def _waiting_words(
     names = listed(waits_for, "or")
     expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
     have = f" ({count} given)" if step.approval.required > 1 else ""
+    have += f", in round {step.round}" if step.round > 1 else ""
     if not waits_for:
         return f"{label} is open since {clock(step.since)}{have}, but nobody is left who may decide.", expiry
     return f"{label} has waited for a decision of {names} since {clock(step.since)}{have}.", expiry

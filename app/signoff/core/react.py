@@ -55,10 +55,7 @@ def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Even
     """Effects of one decision, in the order in which they must be written."""
     effects: list[Effect] = []
     whole = before.status is not after.status
-    if whole:
-        touched = list(after.steps)
-    else:
-        touched = list(dict.fromkeys(s for v in events if (s := getattr(v, "step", "")) in after.steps))
+    touched = [i for i, s in after.steps.items() if whole or before.steps.get(i) is not s]
     for step in touched:
         was, now = implied_timer(before, step), implied_timer(after, step)
         if was != now:
@@ -76,31 +73,32 @@ def _attempts(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
     """Rows of attempts: what the events say, then whatever the new state implies differently."""
-    rows: dict[str, tuple[int, int, AttemptStatus]] = {}
+    rows: dict[tuple[str, int, int], AttemptStatus] = {}
     for step in touched:
-        if was := implied_attempt(before, step):
-            rows[step] = (before.steps[step].generation, before.steps[step].attempt, was)
+        if step in before.steps and (was := implied_attempt(before, step)):
+            rows[step, before.steps[step].generation, before.steps[step].attempt] = was
     for event in events:
         match event:
             case e.ActivityScheduled():
                 put = _put(plan, event, after)
                 out.append(put)
-                rows[event.step] = (event.generation, event.attempt, put.status)
+                rows[event.step, event.generation, event.attempt] = put.status
             case e.ActivityStarted():
                 out.append(_leased(plan, event))
-                rows[event.step] = (event.generation, event.attempt, AttemptStatus.LEASED)
+                rows[event.step, event.generation, event.attempt] = AttemptStatus.LEASED
             case e.ActivitySucceeded():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
-                rows.pop(event.step, None)
+                rows.pop((event.step, event.generation, event.attempt), None)
             case e.ActivityFailed():
                 out.append(_moved(event, AttemptStatus.FAILED))
-                rows.pop(event.step, None)
+                rows.pop((event.step, event.generation, event.attempt), None)
             case _:
                 pass
-    for step, (generation, attempt, status) in rows.items():
-        now = implied_attempt(after, step)
+    for (step, generation, attempt), status in rows.items():
+        state = after.steps[step]
+        current = (state.generation, state.attempt) == (generation, attempt)
+        now = implied_attempt(after, step) if current else None
         if now is not status:
-            state = after.steps[step]
             moved = now or AttemptStatus.CANCELLED
             out.append(AttemptMoved(step, generation, attempt, moved, state.fence, state.worker))
 
@@ -138,39 +136,43 @@ def _moved(event: e.ActivitySucceeded | e.ActivityFailed, status: AttemptStatus)
 def _approvals(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
-    opened = {v.step for v in events if isinstance(v, e.ApprovalOpened)}
+    """Rows of approvals: opened, voted on, and closed where the new state no longer asks in that generation."""
+    asked: dict[tuple[str, int], int] = {}
+    for step in touched:
+        if implies_open_approval(before, step):
+            old = before.steps[step]
+            asked[step, old.generation] = len(old.approval.votes) if old.approval else 0
     for event in events:
         if isinstance(event, e.ApprovalOpened):
-            config = plan.steps[event.step].config
-            assert isinstance(config, ApprovalConfig)
-            out.append(
-                ApprovalPut(
-                    event.step,
-                    event.generation,
-                    event.round,
-                    plan.label(event.step),
-                    config.instructions,
-                    event.roster,
-                    event.required,
-                    event.shown,
-                    event.shown_digest,
-                    event.due,
-                )
-            )
-    for step in touched:
-        was = implies_open_approval(before, step) or step in opened
-        if not was:
-            continue
+            out.append(_asked(plan, event))
+            asked[event.step, event.generation] = 0
+    for (step, generation), votes_before in asked.items():
         state = after.steps[step]
-        old = before.steps.get(step, state)
-        votes = tuple(v.person for v in state.approval.votes) if state.approval else ()
-        before_votes = len(old.approval.votes) if old.approval else 0
+        if state.generation != generation:
+            out.append(ApprovalMoved(step, generation, "cancelled"))
+            continue
+        voted = tuple(v.person for v in state.approval.votes) if state.approval else ()
         if not implies_open_approval(after, step):
-            status = state.outcome or "cancelled"
-            generation = state.generation if step in opened else old.generation
-            out.append(ApprovalMoved(step, generation, status, votes))
-        elif len(votes) > before_votes:
-            out.append(ApprovalMoved(step, state.generation, "open", votes))
+            out.append(ApprovalMoved(step, generation, state.outcome or "cancelled", voted))
+        elif len(voted) > votes_before:
+            out.append(ApprovalMoved(step, generation, "open", voted))
+
+
+def _asked(plan: Plan, event: e.ApprovalOpened) -> ApprovalPut:
+    config = plan.steps[event.step].config
+    assert isinstance(config, ApprovalConfig)
+    return ApprovalPut(
+        event.step,
+        event.generation,
+        event.round,
+        plan.label(event.step),
+        config.instructions,
+        event.roster,
+        event.required,
+        event.shown,
+        event.shown_digest,
+        event.due,
+    )
 
 
 def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:
@@ -179,6 +181,9 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
             case e.ApprovalOpened():
                 roster = list(event.roster)
                 out.append(Notice("approval.opened", event.step, {"label": plan.label(event.step), "roster": roster}))
+            case e.WorkReturned():
+                data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
+                out.append(Notice("work.returned", event.step, data))
             case e.RunStalled():
                 out.append(Notice("run.stalled", "", {"reason": event.reason}))
             case e.RunEnded():

@@ -186,19 +186,24 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))
     for a, targets in {
         "pending": "scheduled waiting failed blocked not_taken cancelled",
-        "scheduled": "running retrying skipped cancelled",
+        "scheduled": "running retrying skipped cancelled pending",
         "running": "succeeded retrying cancelled",
-        "retrying": "scheduled failed skipped cancelled",
-        "waiting": "succeeded rejected expired failed skipped cancelled",
+        "retrying": "scheduled failed skipped cancelled pending",
+        "waiting": "succeeded rejected expired failed skipped cancelled pending",
+        "succeeded": "pending",
+        "rejected": "pending",
         "failed": "pending skipped",
         "expired": "pending skipped",
+        "skipped": "pending",
         "blocked": "pending",
         "not_taken": "pending",
+        "cancelled": "pending",
     }.items()
     for b in targets.split()
 )
 """How one event can move a step. A failed attempt passes through `retrying`; where no retry follows, `failed`
-follows in the same commit."""
+follows in the same commit. Back to `pending` leads a retry by an operator or work that was sent back: both begin
+a new generation."""
 
 RUN_MOVES: frozenset[tuple[RunStatus, RunStatus]] = frozenset(
     (RunStatus(a), RunStatus(b))

@@ -88,7 +88,7 @@ def check_shape(d: Definition, _: Surroundings) -> Iterator[Problem]:
         yield Problem(
             "cycle",
             "The steps form a cycle: " + " → ".join(label[i] for i in path) + ".",
-            "Remove one of these connections; to send work back, use an approval's 'returned' outcome.",
+            "Remove one of these connections; to send work back, let an approval return it.",
             step=path[0],
         )
     if cycles:

@@ -12,17 +12,21 @@ from signoff.core.definition import (
     ActivityConfig,
     ApprovalConfig,
     Definition,
+    Outcome,
     RetryPolicy,
     Step,
     Timeouts,
     WaitConfig,
 )
+from signoff.core.graph import reachable_from
+from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
 
 MAX_ATTEMPTS = 100
 MAX_SECONDS = 366 * 86_400.0
 """No single timeout or retry pause is longer than a year."""
 MAX_MULTIPLIER = 100.0
+MAX_ROUNDS = 50
 
 _SECRET = re.compile(
     r"(?i)\b(?:(?:bearer|basic)\s+[a-z0-9._=+/-]{16,}|sk_live_\w{8,}|AKIA[0-9A-Z]{16}|ghp_\w{20,})"
@@ -40,6 +44,7 @@ def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
             case ApprovalConfig() as config:
                 yield from _people(s, config, around)
                 yield from _quorum(s, config)
+                yield from _returns(d, s, config)
             case WaitConfig() as config:
                 yield from _wait(d, s, config)
         if not s.is_skippable and (s.skip.needs_output or s.skip.condition):
@@ -135,11 +140,22 @@ def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
             s.id,
         )
     for word in c.comment_required_on:
-        if word not in {o.value for o in OUTCOMES[s.kind]}:
+        if word not in {Outcome.RETURNED.value, *(o.value for o in OUTCOMES[s.kind])}:
             message = f"'{s.label}' wants a comment on '{word}', which cannot happen."
             yield Problem("unknown_outcome", message, "Correct it.", s.id)
     if c.expires:
         yield from _duration(s, c.expires)
+
+
+def _returns(d: Definition, s: Step, c: ApprovalConfig) -> Iterator[Problem]:
+    graph = successors_of(d)
+    for target in c.returns_to:
+        if target not in graph or target == s.id or s.id not in reachable_from(graph, [target]):
+            message = f"'{s.label}' returns work to '{target[:60]}', which does not come before it."
+            yield Problem("bad_return", message, "Name steps that come before it.", s.id)
+    if not 1 <= c.max_rounds <= MAX_ROUNDS:
+        message = f"'{s.label}' must allow between 1 and {MAX_ROUNDS} rounds."
+        yield Problem("bad_rounds", message, "Correct the number of rounds.", s.id)
 
 
 def _wait(d: Definition, s: Step, c: WaitConfig) -> Iterator[Problem]:

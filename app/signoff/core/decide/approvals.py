@@ -6,6 +6,7 @@ from signoff.core import events as e
 from signoff.core.commands import CheckApprovers, Decide
 from signoff.core.decide.advance import after, fail_step
 from signoff.core.decide.build import Build
+from signoff.core.decide.returning import RETURNED, may_not_return, send_back
 from signoff.core.definition import ApprovalConfig
 from signoff.core.flow import resolve_edges
 from signoff.core.payload import is_text
@@ -14,7 +15,7 @@ from signoff.core.rejection import Rejection
 from signoff.core.states import ApprovalState, ErrorInfo, RunStatus, StepState, StepStatus
 from signoff.core.wording import clock
 
-OUTCOMES = ("approved", "rejected")
+OUTCOMES = ("approved", "rejected", RETURNED)
 MAX_COMMENT_CHARS = 10_000
 
 
@@ -29,6 +30,7 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         or _not_open(build, command, step)
         or _bad_form(build, command)
         or _changed_meanwhile(build, command, step)
+        or may_not_return(build, command, step)
     )
     if refused:
         return refused
@@ -45,6 +47,9 @@ def decide(build: Build, command: Decide) -> Rejection | None:
             authority=_authority(build, command),
         )
     )
+    if command.outcome == RETURNED:
+        send_back(build, command)
+        return None
     after_vote = build.state.steps[command.step]
     outcome = settled_outcome(_approval(after_vote), build.state.started_by)
     if outcome:
@@ -165,7 +170,7 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
     if len(command.comment) > MAX_COMMENT_CHARS or not is_text(command.comment):
         message = f"The comment on '{label}' is too long or no text."
         return Rejection("bad_comment", message, "Shorten it.", evidence=False)
-    if command.outcome in config.comment_required_on and not command.comment.strip():
+    if command.outcome in (*config.comment_required_on, RETURNED) and not command.comment.strip():
         return Rejection(
             "comment_missing", f"'{label}' needs a comment when it is {command.outcome}.", "Say why.", evidence=False
         )

@@ -8,7 +8,7 @@ from signoff.core import events as e
 from signoff.core.evolve.steps import with_step
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person
-from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
+from signoff.core.states import ApprovalState, RunState, StepState, StepStatus, TimerKind, Vote
 
 
 def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
@@ -40,6 +40,24 @@ def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
     status = StepStatus.SUCCEEDED if event.outcome == "approved" else StepStatus.REJECTED
     state = replace(state, outputs={**state.outputs, event.step: event.output})
     return with_step(state, event.step, event.at, status=status, outcome=event.outcome, edges=event.edges)
+
+
+def returned(plan: Plan, state: RunState, event: e.WorkReturned) -> RunState:
+    """A new round: these steps are pending again, with nothing resolved behind them. Outputs stay readable."""
+    steps, again = dict(state.steps), set()
+    for step, generation, number in event.rounds:
+        old = steps[step]
+        again.add(step)
+        steps[step] = StepState(
+            generation=generation,
+            round=number,
+            effect=old.effect,
+            fence=old.fence,
+            changed=state.sequence,
+            since=event.at,
+        )
+    edges = {k: v for k, v in state.edges.items() if plan.edges[k].source not in again}
+    return replace(state, steps=steps, edges=edges)
 
 
 def expired(plan: Plan, state: RunState, event: e.ApprovalExpired) -> RunState:

@@ -1,0 +1,75 @@
+"""Send-back, the one form of loop: an approver returns the work to an earlier step (semantics §5)."""
+
+from __future__ import annotations
+
+from signoff.core import events as e
+from signoff.core.commands import Decide
+from signoff.core.decide.advance import advance
+from signoff.core.decide.build import Build
+from signoff.core.definition import ApprovalConfig
+from signoff.core.graph import reachable_from
+from signoff.core.plan import successors_of
+from signoff.core.rejection import Rejection
+from signoff.core.states import StepState, StepStatus
+
+RETURNED = "returned"
+
+
+def _target(build: Build, command: Decide) -> str:
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    if command.to:
+        return command.to if command.to in config.returns_to else ""
+    return config.returns_to[0] if len(config.returns_to) == 1 else ""
+
+
+def _begin_again(build: Build, target: str) -> list[str]:
+    """The target and everything reachable from it, in the order of the plan."""
+    reached = reachable_from(successors_of(build.plan.definition), [target])
+    return [i for i in build.plan.steps if i in reached]
+
+
+def may_not_return(build: Build, command: Decide, step: StepState) -> Rejection | None:
+    """Why the work cannot be returned now, or None. Other outcomes are not its business."""
+    if command.outcome != RETURNED:
+        return None
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    label = build.plan.label(command.step)
+    if not config.returns_to:
+        message = f"'{label}' does not offer to send the work back."
+        return Rejection("not_returnable", message, "Approve or reject.", evidence=False)
+    target = _target(build, command)
+    if not target:
+        known = ", ".join(f"'{build.plan.label(i)}'" for i in config.returns_to)
+        message = f"Expected to return '{label}' to a step that it offers."
+        return Rejection("unknown_target", message, f"Choose one of: {known}.", evidence=False)
+    if step.round >= config.max_rounds:
+        message = f"'{label}' is in round {step.round}, the last of {config.max_rounds}."
+        return Rejection("no_more_rounds", message, "Approve or reject.", evidence=False)
+    for i in _begin_again(build, target):
+        if build.state.steps[i].status is StepStatus.RUNNING:
+            message = (
+                f"Expected to return '{label}', but '{build.plan.label(i)}' is being done and its effect may happen."
+            )
+            return Rejection("effect_under_way", message, "Wait for its answer, then return it.", evidence=False)
+    return None
+
+
+def send_back(build: Build, command: Decide) -> None:
+    """Begin a new round from the target on."""
+    target = _target(build, command)
+    again = _begin_again(build, target)
+    steps = build.state.steps
+    build.emit(
+        e.WorkReturned(
+            at=build.now,
+            step=command.step,
+            generation=steps[command.step].generation,
+            to=target,
+            actor=command.actor,
+            comment=command.comment,
+            rounds=tuple((i, steps[i].generation + 1, steps[i].round + 1) for i in again),
+        )
+    )
+    advance(build, again)
