@@ -33,7 +33,7 @@ def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
 
 def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
     """Keep what a runner needs to know about a task, if there is anything to keep."""
-    if spec.function is None and not (spec.args or spec.kwargs or spec.kind or spec.tenant):
+    if spec.function is None and not (spec.kind or spec.tenant):
         return
     if slot not in core.table.work:
         core.table.work[slot] = Work(spec.function, tuple(spec.args), dict(spec.kwargs or {}), spec.kind, spec.tenant)

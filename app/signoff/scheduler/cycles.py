@@ -52,24 +52,21 @@ def _never_ready(table: TaskTable) -> list[int]:
     for slots in table.unknown_ids().values():
         for target in slots:
             left[target] -= 1
-    stack = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
-    expected = sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING))
-    reached = len(stack)
-    while stack:
-        slot = stack.pop()
+    reached = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
+    for slot in reached:  # grows while it is read
         targets = after[slot]
-        if targets is not None:
-            for target in (targets,) if isinstance(targets, int) else targets:
+        if type(targets) is int:
+            targets = [targets]
+        if isinstance(targets, list):
+            for target in targets:
                 count = left[target] - 1
                 left[target] = count
                 if not count and state[target] == PENDING:
-                    stack.append(target)
-                    reached += 1
+                    reached.append(target)
         for target in optional_after.get(slot, ()) if optional_after else ():
             left[target] -= 1
             if not left[target] and state[target] == PENDING:
-                stack.append(target)
-                reached += 1
-    if reached == expected:
+                reached.append(target)
+    if len(reached) == sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING)):
         return []
     return [slot for slot in range(size) if left[slot] > 0 and state[slot] == PENDING]

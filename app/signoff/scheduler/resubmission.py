@@ -145,7 +145,7 @@ def refuse_edge(
             holder[at] = None
             if source < 0:
                 del table.index[made]
-                table.unknown -= 1
+                table.known += 1
     return core.refuse(_edge_error(task, dependency))
 
 

@@ -95,7 +95,6 @@ class TaskScheduler:
         task: Hashable,
         dependencies: Iterable[Hashable] = (),
         function: Callable[..., Any] | None = None,
-        *,
         optional: Iterable[Hashable] = (),
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
@@ -107,7 +106,8 @@ class TaskScheduler:
 
         A new generation of a task that has not started replaces it (its edges are removed, its dependents now wait
         for the new one); of a task that has ended it is a retry, checked afresh against its dependencies. Blocked
-        dependents of a failed task stay blocked until they are submitted again.
+        dependents of a failed task stay blocked until they are submitted again. Give all but the first three
+        arguments by name.
 
         Args:
             task: the id.
@@ -115,7 +115,7 @@ class TaskScheduler:
             function: what ``run`` calls; None for a task that needs no work.
             optional: tasks that must only have ended; one that is also required counts as required.
             args: positional arguments for the function.
-            kwargs: keyword arguments for the function.
+            kwargs: keyword arguments for the function; without a function, both are ignored.
             kind: task type, for the metrics.
             tenant: for the metrics.
             generation: makes the submission idempotent: the current number again changes nothing, a higher one
@@ -137,7 +137,7 @@ class TaskScheduler:
         core = self._core
         with self._lock:
             slot = add(core, task, dependencies, others, generation)
-            if function is not None or args or kwargs or kind or tenant:
+            if function is not None or kind or tenant:
                 spec = TaskSpec(task, (), function, (), args, kwargs, kind, tenant)
                 remember_work(core, slot, spec)
             given = core.generations.get(slot, FIRST_GENERATION) if core.generations else FIRST_GENERATION

@@ -27,8 +27,8 @@ def add(
     core: SchedulerCore,
     task: Any,
     dependencies: tuple[Any, ...],
-    optional: tuple[Any, ...] = (),
-    generation: int | None = None,
+    optional: tuple[Any, ...],
+    generation: int | None,
 ) -> int:
     """Register one task version and its edges; returns its slot, or the known one if this was submitted before."""
     table = core.table
@@ -49,10 +49,10 @@ def add(
                 raise refuse_edge(core, slot, task, dependency, dependencies)
             index[dependency] = ~len(awaited)
             awaited.append(slot)
-            table.unknown += 1
             continue
-        holder = after
-        if source < 0:
+        if source >= 0:
+            holder = after
+        else:
             if source == place:
                 raise refuse_edge(core, slot, task, dependency, dependencies)
             holder = awaited
@@ -66,7 +66,8 @@ def add(
             else:
                 missing -= 1
         elif type(targets) is int and targets != slot:
-            holder[source] = [targets, slot]
+            holder[source] = pair = [targets, slot, slot, slot]
+            del pair[2:]  # leaves room for two more: appending to a list of two would make room for six
         else:
             missing -= 1
             if bad < 0 and table.state[source] > SUCCEEDED and targets == ENDED:
@@ -76,14 +77,17 @@ def add(
     table.size = slot + 1
     if dependencies:
         table.dependencies[slot] = dependencies
-        table.missing[slot] += missing
+    if optional:
+        missing += table.missing[slot]
+    if missing:
+        table.missing[slot] = missing
     if place is not None and place < 0:
         after[slot], awaited[~place] = awaited[~place], None
-        table.unknown -= 1
+        table.known += 1
         core.suspect = not (core.started or core.trusted)
     if bad >= 0 or core.unusual:
         settle(core, task, slot, bad)
-    elif not table.missing[slot]:
+    elif not missing:
         table.state[slot] = READY
         core.fresh.append(slot)
         if core.timings:

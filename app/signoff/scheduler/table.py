@@ -36,7 +36,7 @@ class TaskTable:
         since: slot → clock reading when it became ready, later when it was claimed (seconds; only with timings).
         dependencies: slot → required dependencies as ids, in the order given.
         awaited: versions that require an id nobody submitted yet; see ``index``.
-        unknown: number of such ids.
+        known: number of positions of ``awaited`` that are done with, because the id was submitted after all.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class TaskTable:
         self.since = array("d")
         self.dependencies: list[tuple[Any, ...]] = []
         self.awaited: list[Targets] = []
-        self.unknown = 0
+        self.known = 0
         self.generation: dict[int, int] = {}
         self.previous: dict[int, int] = {}
         self.optional: dict[int, tuple[Any, ...]] = {}
@@ -74,6 +74,11 @@ class TaskTable:
         if timed:
             self.since.frombytes(bytes(8 * more))
         self.capacity += more
+
+    @property
+    def unknown(self) -> int:
+        """Number of ids that tasks require and nobody submitted yet."""
+        return len(self.awaited) - self.known
 
     def find(self, task: Any) -> int | None:
         """Slot of the newest generation of a task, or None if nobody submitted it."""
@@ -134,7 +139,6 @@ class TaskTable:
         if source is None:
             self.index[dependency] = ~len(self.awaited)
             self.awaited.append(slot)
-            self.unknown += 1
         elif source < 0:
             self.awaited[~source] = [*as_list(self.awaited[~source]), slot]
         elif self.state[source] >= SUCCEEDED:
@@ -156,7 +160,7 @@ class TaskTable:
             self.awaited[~source] = left = _without(self.awaited[~source], slot)
             if left is None:
                 del self.index[dependency]
-                self.unknown -= 1
+                self.known += 1
         for dependency in self.optional.get(slot, ()):
             self._cut_optional(slot, dependency)
 

@@ -1,0 +1,173 @@
+"""``python -m tests.bench.scheduler [--quick]``: the task scheduler beside graphlib, networkx and rustworkx.
+
+One run; every figure is the median of several processes, whose order is shuffled so that a busy minute of the
+machine hits everybody. Prints the table and writes it to ``assets/docs/benchmarks-scheduler.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import statistics
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.scheduler_cases import DRIVERS, Sample, available, measure
+
+REPORT = Path(__file__).resolve().parents[2] / "assets" / "docs" / "benchmarks-scheduler.md"
+GOAL_IN_ORDER, GOAL_SHUFFLED, GOAL_MEMORY = 0.7, 1.0, 0.9
+SHAPES = ("chain", "fan", "layered")
+FLAT_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+
+
+class Case(NamedTuple):
+    shape: str
+    size: int
+    shuffled: bool
+
+    @property
+    def title(self) -> str:
+        return f"{self.shape}, {self.size:,} tasks, {'shuffled' if self.shuffled else 'in order'}"
+
+
+type Results = dict[Case, dict[str, list[Sample]]]
+
+
+def plan(quick: bool) -> list[tuple[Case, str, int]]:
+    """What to measure and how often: (case, driver, repetitions)."""
+    jobs: list[tuple[Case, str, int]] = []
+    for shape in SHAPES:
+        for shuffled in (False, True):
+            case = Case(shape, 10_000 if quick else 100_000, shuffled)
+            jobs += [(case, driver, 3 if quick else 5) for driver in DRIVERS]
+            if not quick:
+                big = Case(shape, 1_000_000, shuffled)
+                jobs += [(big, driver, 3) for driver in ("graphlib", "signoff")]
+    small = [size for size in FLAT_SIZES if size < 100_000]
+    jobs += [(Case("layered", size, False), "signoff", 5) for size in small]
+    return [job for job in jobs if available(job[1])]
+
+
+def run(quick: bool) -> Results:
+    """Measure everything, in a random order."""
+    jobs = [(case, driver) for case, driver, count in plan(quick) for _ in range(count)]
+    random.Random(0).shuffle(jobs)
+    results: Results = defaultdict(lambda: defaultdict(list))
+    for number, (case, driver) in enumerate(jobs):
+        results[case][driver].append(measure(driver, *case))
+        if sys.stderr.isatty():
+            print(f"\r{number + 1}/{len(jobs)}", end="", file=sys.stderr, flush=True)
+    return results
+
+
+def middle(samples: list[Sample]) -> Sample:
+    return Sample(*(statistics.median(values) for values in zip(*samples, strict=True)))
+
+
+def ratio(ours: float, base: float) -> float:
+    """Quotient; not a number where a small graph did not move the peak."""
+    return ours / base if base else float("nan")
+
+
+def case_table(case: Case, drivers: dict[str, list[Sample]]) -> list[str]:
+    """One table: seconds, ratio to graphlib, memory, ratio to graphlib."""
+    base = middle(drivers["graphlib"])
+    base_total = statistics.median(sample.total_s for sample in drivers["graphlib"])
+    lines = [
+        f"### {case.title}",
+        "",
+        "| | build ms | drain ms | total ms | × graphlib | peak MiB | × graphlib |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for driver in DRIVERS:
+        if driver in drivers:
+            sample = middle(drivers[driver])
+            total = statistics.median(one.total_s for one in drivers[driver])
+            lines.append(
+                f"| {driver} | {sample.build_s * 1e3:.0f} | {sample.drain_s * 1e3:.0f} | {total * 1e3:.0f} "
+                f"| {total / base_total:.2f} | {sample.peak_mib:.0f} | {ratio(sample.peak_mib, base.peak_mib):.2f} |"
+            )
+    return [*lines, ""]
+
+
+def goal_table(results: Results) -> list[str]:
+    """Each goal, what was measured, and whether it was reached."""
+    lines = ["| case | time × graphlib (goal) | memory × graphlib (goal) | reached |", "|---|--:|--:|---|"]
+    for case in sorted(results):
+        drivers = results[case]
+        if "graphlib" not in drivers:
+            continue
+        goal = GOAL_SHUFFLED if case.shuffled else GOAL_IN_ORDER
+        base, ours = drivers["graphlib"], drivers["signoff"]
+        time_ratio = statistics.median(s.total_s for s in ours) / statistics.median(s.total_s for s in base)
+        memory = ratio(middle(ours).peak_mib, middle(base).peak_mib)
+        missed = [name for name, bad in (("time", time_ratio > goal), ("memory", memory > GOAL_MEMORY)) if bad]
+        verdict = "yes" if not missed else f"no: {', '.join(missed)}"
+        lines.append(f"| {case.title} | {time_ratio:.2f} ({goal}) | {memory:.2f} ({GOAL_MEMORY}) | {verdict} |")
+    return [*lines, ""]
+
+
+def flat_table(results: Results) -> list[str]:
+    """Cost per task as the graph grows."""
+    lines = ["| tasks (layered, in order) | µs per task |", "|--:|--:|"]
+    for size in FLAT_SIZES:
+        samples = results.get(Case("layered", size, False), {}).get("signoff")
+        if samples:
+            per_task = statistics.median(sample.total_s for sample in samples) / size
+            lines.append(f"| {size:,} | {per_task * 1e6:.2f} |")
+    return [*lines, ""]
+
+
+def machine() -> str:
+    """Where this was measured, in one sentence."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("networkx", "rustworkx") if available(name))
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores shared with others (load {load} "
+        f"at the end), {platform.system()} {platform.release()}, Python {platform.python_version()}, {versions}."
+    )
+
+
+def report(results: Results) -> str:
+    """The whole page."""
+    lines = [
+        "# Task scheduler: measured",
+        "",
+        "Written by `make bench-scheduler`; do not edit. Medians of 5 processes (3 for a million tasks), interleaved.",
+        machine(),
+        "",
+        "`signoff` is `TaskScheduler(timings=False)` with everything else on: states, generations, lock, stable order,",
+        "one `submit` per task, `ready()` and `complete_many` per batch; shuffled graphs are open graphs. Peak memory",
+        "is the growth of the process while it builds and drains; the tuples of dependencies are the caller's and are",
+        "kept by reference. networkx only sorts; rustworkx is compiled and has no states, generations or lock.",
+        "",
+        "## Goals",
+        "",
+        *goal_table(results),
+        "## Cost per task",
+        "",
+        *flat_table(results),
+        "## All figures",
+        "",
+    ]
+    for case in sorted(results):
+        if "graphlib" in results[case]:
+            lines += case_table(case, results[case])
+    return "\n".join(lines)
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    text = report(run(quick))
+    print(text)
+    if not quick:
+        REPORT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
