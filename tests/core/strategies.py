@@ -110,6 +110,9 @@ def with_returns(draw: st.DrawFn, doc: JSON) -> JSON:
         if made["kind"] == "approval" and earlier and draw(st.booleans()):
             made["returns_to"] = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=2, unique=True))
             made["max_rounds"] = 3
+        others = [x["id"] for x in doc["steps"] if x["kind"] == "approval" and x["id"] in earlier]
+        if made["kind"] == "approval" and others and draw(st.booleans()):
+            made["deciders_differ_from"] = others[:1]
     return doc
 
 
@@ -190,6 +193,8 @@ def mischief(world: World) -> Iterator[c.Command]:
 
 def rare(world: World) -> list[c.Command]:
     return [
+        c.PauseRun(actor=OPERATOR, reason="Audit."),
+        c.PauseRun(actor=OPERATOR, reason="Another audit"),
         c.CancelRun(actor=OPERATOR, reason="No longer needed."),
         c.TerminateRun(actor=person("olga"), reason="Wrong customer."),
     ]

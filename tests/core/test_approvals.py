@@ -123,7 +123,8 @@ def test_c05_where_the_definition_allows_it_the_requester_decides() -> None:
         ({"outcome": "maybe"}, "unknown_outcome"),
         ({"outcome": "rejected", "comment": " "}, "comment_missing"),
         ({"comment": "x" * 10_001}, "bad_comment"),
-        ({"comment": "\ud800"}, "bad_comment"),
+        ({"comment": "\ud800"}, "bad_text"),
+        ({"actor": person("dan"), "comment": "\ud800"}, "bad_text"),
         ({"generation": 2}, "changed_meanwhile"),
         ({"generation": 0}, "changed_meanwhile"),
         ({"shown_digest": "sha256:other"}, "changed_meanwhile"),
@@ -264,6 +265,36 @@ def test_a_vote_of_an_earlier_generation_never_counts_again() -> None:
     assert world.run == "running"
     world.approve("p", "bob")
     assert world.run == "succeeded"
+
+
+# Separation of duties between steps
+
+
+def test_who_decided_the_first_step_is_not_asked_in_the_second() -> None:
+    second = approval("q", required=2, deciders_differ_from=["p"])
+    world = World(document(approval("p"), second, edges="p>q"))
+    world.approve("p", "ann")
+    state = world.step("q").approval
+    assert state is not None
+    assert (state.roster, state.excluded) == (("bob", "cem"), ("ann",))
+    refusal = world.no(world.vote("q", "ANN"))
+    assert refusal.code == "decided_before"
+    assert refusal.message == "You decided an earlier step of this run, so you may not decide 'Q' as well."
+    world.approve("q", "bob", "cem")
+    assert world.run == "succeeded"
+
+
+def test_where_that_leaves_too_few_the_step_says_so() -> None:
+    world = World(
+        document(approval("p"), approval("q", ("pair",), required=2, deciders_differ_from=["p"]), edges="p>q")
+    )
+    world.approve("p", "ann")
+    assert world.run == "stalled"
+    assert "needs 2 people, but only 1" in world.state.reason
+    both = approval("q", ("pair",), deciders_differ_from=["p"])
+    world = World(document(approval("p", ("pair",), required=2), both, edges="p>q"))
+    world.approve("p", "ann", "bob")
+    assert "who started the run or decided an earlier step may not" in world.state.reason
 
 
 # What is shown

@@ -336,7 +336,7 @@ def test_operators_must_say_why() -> None:
     world = World(document(activity("a")))
     for kind in (c.PauseRun, c.CancelRun, c.TerminateRun):
         assert world.no(kind(actor=OPERATOR, reason=" \n")).code == "no_reason"
-        assert world.no(kind(actor=OPERATOR, reason="\ud800")).code == "no_reason"
+        assert world.no(kind(actor=OPERATOR, reason="\ud800")).code == "bad_text"
 
 
 def test_skipping_a_wait_goes_on_at_once() -> None:

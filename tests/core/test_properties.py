@@ -47,8 +47,9 @@ def one_command(world: World, kind: int, pick: int) -> c.Command:
     honest = sensible(world)
     if kind < 7 and honest:
         return honest[pick % len(honest)]
-    if kind == 9 and pick % 5 == 0:
-        return rare(world)[pick // 5 % 2]
+    if kind == 9 and pick % 3 == 0:
+        unusual = rare(world)
+        return unusual[pick // 3 % len(unusual)]
     wild = list(mischief(world))
     return wild[pick % len(wild)]
 

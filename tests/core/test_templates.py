@@ -17,7 +17,7 @@ from tests.core.kit import JSON, World
 FILES = sorted((ROOT / "assets" / "templates").glob("*.json"))
 GROUPS = {
     "managers": ("mia", "max"),
-    "finance": ("fay", "finn"),
+    "finance": ("fay", "finn", "max"),
     "legal": ("lea",),
     "directors": ("dora",),
     "it_owners": ("ivo",),
@@ -76,6 +76,7 @@ def test_a_large_purchase_needs_finance_as_well() -> None:
     assert world.explain().of("manager_approval").waits_for == ("mia", "max")
     world.approve("manager_approval", "max")
     assert world.statuses["place_order"] == "pending"
+    assert world.no(world.vote("finance_approval", "max")).code == "decided_before"
     world.approve("finance_approval", "fay")
     world.done("place_order", output=OK)
     assert world.run == "succeeded"
@@ -161,7 +162,7 @@ def test_a_rejected_review_is_reported_and_nothing_is_signed(first: str) -> None
         world.approve("finance_review", "fay")
     else:
         world.approve("legal_review", "lea")
-        world.reject("finance_review", "fay", "finn")
+        world.reject("finance_review", "fay", "finn", "max")
         world.done("report_rejection", output=OK)
     assert world.statuses["signature"] == "blocked"
     assert world.run == "rejected"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 from signoff.core import events as e
@@ -33,12 +34,13 @@ class _Shape:
                 continue
             default: Any = f.default_factory() if f.default_factory is not MISSING else f.default
             self.members.append((f.name, default, *_converters(hints[f.name])))
+        names = [name for name, *_ in self.members]
+        self._values: Callable[[Any], Iterable[Any]] = attrgetter(*names) if len(names) > 1 else _one(names[0])
 
     def encode(self, value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for name, default, write, _ in self.members:
-            v = getattr(value, name)
-            if v == default and type(v) is type(default):
+        for v, (name, default, write, _) in zip(self._values(value), self.members, strict=True):
+            if v is default or (v == default and type(v) is type(default)):
                 continue
             out[name] = write(v) if write and v is not None else v
         return out
@@ -49,6 +51,10 @@ class _Shape:
                 v = data[name]
                 extra[name] = read(v) if read and v is not None else v
         return self.cls(**extra)
+
+
+def _one(name: str) -> Callable[[Any], Iterable[Any]]:
+    return lambda value: (getattr(value, name),)
 
 
 def _converters(hint: Any) -> tuple[Encode | None, Encode | None]:

@@ -151,6 +151,7 @@ class ApprovalConfig:
             run input.
         expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
         requester_may_decide: False (default) refuses the person who started the run, on every route.
+        deciders_differ_from: ids of earlier approvals; who voted there may not decide here.
         returns_to: ids of earlier steps to which an approver may send the work back; empty offers it not.
         max_rounds: how often the work may come here, the first time included.
     """
@@ -163,6 +164,7 @@ class ApprovalConfig:
     expires: str = ""
     requester_may_decide: bool = False
     comment_required_on: tuple[str, ...] = ("rejected",)
+    deciders_differ_from: tuple[str, ...] = ()
     returns_to: tuple[str, ...] = ()
     max_rounds: int = 3
 

@@ -193,6 +193,7 @@ class ApprovalOpened(StepEvent):
     shown_digest: str
     directory_version: int
     due: datetime | None = None
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,13 +117,23 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalState:
-    """An open or settled approval: the roster is frozen when it opens."""
+    """An open or settled approval: the roster is frozen when it opens.
+
+    Attributes:
+        roster: who is asked, each person once.
+        required: how many approvals settle it.
+        shown_digest: names exactly what is shown.
+        requester_may_decide: False where the person who started the run may not.
+        votes: in the order in which they were given.
+        excluded: who would be asked, had they not decided an earlier step.
+    """
 
     roster: tuple[str, ...]
     required: int
     shown_digest: str
     requester_may_decide: bool
     votes: tuple[Vote, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,11 @@ def _returns(d: Definition, s: Step, c: ApprovalConfig) -> Iterator[Problem]:
         if target not in graph or target == s.id or s.id not in reachable_from(graph, [target]):
             message = f"'{s.label}' returns work to '{target[:60]}', which does not come before it."
             yield Problem("bad_return", message, "Name steps that come before it.", s.id)
+    approvals = {o.id for o in d.steps if isinstance(o.config, ApprovalConfig)}
+    for other in c.deciders_differ_from:
+        if other not in approvals or other == s.id or s.id not in reachable_from(graph, [other]):
+            message = f"The deciders of '{s.label}' shall differ from '{other[:60]}', which is no approval before it."
+            yield Problem("bad_separation", message, "Name approvals that come before it.", s.id)
     if not 1 <= c.max_rounds <= MAX_ROUNDS:
         message = f"'{s.label}' must allow between 1 and {MAX_ROUNDS} rounds."
         yield Problem("bad_rounds", message, "Correct the number of rounds.", s.id)

@@ -10,6 +10,7 @@ from signoff.core.decide import activities, approvals, operators, runs, timers
 from signoff.core.decide.build import Build
 from signoff.core.events import Event
 from signoff.core.facts import Facts
+from signoff.core.payload import is_text
 from signoff.core.plan import Plan
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
@@ -49,6 +50,10 @@ def decide(
     Returns:
         The new state and the events that lead to it, or a Rejection, in which case nothing changed.
     """
+    words = getattr(command, "comment", "") or getattr(command, "reason", "")
+    if not is_text(words):
+        message = "The comment or reason holds half of a character, which cannot be stored."
+        return Rejection("bad_text", message, "Write it again.", evidence=False)
     build = Build(plan, state, facts)
     refused = _HANDLERS[type(command)](build, command)
     if refused is not None:

@@ -9,7 +9,6 @@ from signoff.core.decide.build import Build
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
 from signoff.core.definition import ApprovalConfig
 from signoff.core.flow import resolve_edges
-from signoff.core.payload import is_text
 from signoff.core.quorum import find_person, missing_deciders, same_person, settled_outcome
 from signoff.core.rejection import Rejection
 from signoff.core.states import ApprovalState, ErrorInfo, RunStatus, StepState, StepStatus
@@ -145,6 +144,9 @@ def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None
     if command.actor.kind != "person":
         return Rejection("not_a_person", f"Only a person can decide '{label}'.", "Sign in as a person.")
     who = command.actor.id
+    if find_person(who, step.approval.excluded):
+        message = f"You decided an earlier step of this run, so you may not decide '{label}' as well."
+        return Rejection("decided_before", message, "Ask another approver.")
     if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
         return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")
     if same_person(who, build.state.started_by) and not step.approval.requester_may_decide:
@@ -167,8 +169,8 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
             "Approve or reject.",
             evidence=False,
         )
-    if len(command.comment) > MAX_COMMENT_CHARS or not is_text(command.comment):
-        message = f"The comment on '{label}' is too long or no text."
+    if len(command.comment) > MAX_COMMENT_CHARS:
+        message = f"The comment on '{label}' is longer than {MAX_COMMENT_CHARS} characters."
         return Rejection("bad_comment", message, "Shorten it.", evidence=False)
     if command.outcome in (*config.comment_required_on, RETURNED) and not command.comment.strip():
         return Rejection(

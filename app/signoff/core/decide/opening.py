@@ -12,7 +12,7 @@ from signoff.core.digest import digest_of
 from signoff.core.events import ApprovalOpened
 from signoff.core.flow import input_summary, scope_of
 from signoff.core.quorum import distinct, find_person, needed, usable_roster
-from signoff.core.states import ErrorInfo
+from signoff.core.states import ErrorInfo, RunState
 
 
 def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], None]) -> None:
@@ -22,11 +22,13 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     state, directory = build.state, build.facts.directory
     members = [m for g in config.groups for m in directory.groups.get(g, ())]
     named = [known for p in config.people if (known := find_person(p, directory.people))]
-    roster = distinct([*members, *named])
+    asked = distinct([*members, *named])
+    excluded = _deciders_of(state, config.deciders_differ_from, asked)
+    roster = tuple(p for p in asked if p not in excluded)
     usable = usable_roster(roster, state.started_by, config.requester_may_decide)
     required = needed(config.required, usable)
     if not usable or required > len(usable):
-        fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, roster, state.started_by), False))
+        fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, asked, state.started_by), False))
         return
     shown = _shown(build, step, config)
     due = add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
@@ -44,8 +46,15 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
             shown_digest=digest_of({"definition": state.digest, "step": step.id, "shown": shown}),
             directory_version=directory.version,
             due=due,
+            excluded=excluded,
         )
     )
+
+
+def _deciders_of(state: RunState, steps: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the people asked who voted in one of these steps."""
+    votes = [v for i in steps if (approval := state.steps[i].approval) for v in approval.votes]
+    return tuple(p for p in asked if find_person(p, [v.person for v in votes]))
 
 
 def _shown(build: Build, step: Step, config: ApprovalConfig) -> dict[str, Any]:
@@ -72,10 +81,12 @@ def _free_name(label: str, name: str, taken: dict[str, Any]) -> str:
     return label
 
 
-def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], roster: tuple[str, ...], requester: str) -> str:
-    asked = ", ".join([*(f"group '{g}'" for g in config.groups), *config.people])
-    if not roster:
-        return f"Nobody can approve: {asked} has no active member."
+def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], asked: tuple[str, ...], requester: str) -> str:
+    named = ", ".join([*(f"group '{g}'" for g in config.groups), *config.people])
+    if not asked:
+        return f"Nobody can approve: {named} has no active member."
     if not usable:
-        return f"Nobody can approve: '{requester}', who started the run, may not, and {asked} has no one else."
-    return f"The approval needs {config.required} people, but only {len(usable)} of {asked} may decide."
+        barred = f"'{requester}', who started the run," if len(asked) == 1 and find_person(requester, asked) else ""
+        barred = barred or "who started the run or decided an earlier step"
+        return f"Nobody can approve: {barred} may not, and {named} has no one else."
+    return f"The approval needs {config.required} people, but only {len(usable)} of {named} may decide."

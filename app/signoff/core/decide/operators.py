@@ -10,7 +10,7 @@ from signoff.core.definition import ActivityConfig
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import needs_somebody, resolve_edges, scope_of
 from signoff.core.forms import check_values
-from signoff.core.payload import is_text, plain_json
+from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import ACTIVE_STEPS, RunStatus, StepStatus
 
@@ -27,7 +27,7 @@ SKIPPABLE = (
 
 def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
     state = build.state
-    if not command.reason.strip() or not is_text(command.reason):
+    if not command.reason.strip():
         return Rejection("no_reason", f"Expected a reason to {wanted}.", "Say why; it goes into the audit trail.")
     if state.is_terminal:
         return Rejection(

@@ -13,7 +13,9 @@ from signoff.core.states import ApprovalState, RunState, StepState, StepStatus, 
 
 def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
     """People are asked; the step waits."""
-    approval = ApprovalState(event.roster, event.required, event.shown_digest, event.requester_may_decide)
+    approval = ApprovalState(
+        event.roster, event.required, event.shown_digest, event.requester_may_decide, excluded=event.excluded
+    )
     return with_step(
         state,
         event.step,
