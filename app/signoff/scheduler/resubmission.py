@@ -91,9 +91,13 @@ def prepare(
     return None
 
 
-def settle(core: SchedulerCore, task: Any, slot: int, bad: int) -> None:
-    """Finish a submission that is blocked at once, that somebody watches, or that optional edges may wait for."""
+def settle(core: SchedulerCore, task: Any, slot: int, place: int | None, bad: int) -> None:
+    """Finish a submission that others wait for, that is blocked at once, or that somebody watches."""
     table = core.table
+    if place is not None and place < 0:
+        table.after[slot], table.awaited[~place] = table.awaited[~place], None
+        table.known += 1
+        core.suspect = not (core.started or core.trusted)
     if task in table.optional_awaited:
         table.optional_after[slot] = table.optional_awaited.pop(task)
         core.suspect = not (core.started or core.trusted)

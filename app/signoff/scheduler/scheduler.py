@@ -104,10 +104,7 @@ class TaskScheduler:
     ) -> int:
         """Add a task, or a new generation of one that is not running. O(its dependencies) for a new id.
 
-        A new generation of a task that has not started replaces it (its edges are removed, its dependents now wait
-        for the new one); of a task that has ended it is a retry, checked afresh against its dependencies. Blocked
-        dependents of a failed task stay blocked until they are submitted again. Give all but the first three
-        arguments by name.
+        A new generation of a task that has not started replaces it; of one that has ended it is a retry (see guide).
 
         Args:
             task: the id.
@@ -121,8 +118,7 @@ class TaskScheduler:
             generation: makes the submission idempotent: the current number again changes nothing, a higher one
                 is a new generation, a lower one is a conflict. None means "the next one".
 
-        Returns:
-            The generation that is current now.
+        Returns: the generation that is current now.
 
         Raises:
             UnknownDependency: closed graph, and a dependency was never submitted.
