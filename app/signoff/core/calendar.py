@@ -77,12 +77,11 @@ def add_duration(at: datetime, duration: Duration, zone: ZoneInfo) -> datetime:
 
 
 def local_to_utc(local: datetime, zone: ZoneInfo) -> datetime:
-    """The instant of a wall-clock time; gaps move forward, of two the first."""
-    first = local.replace(tzinfo=zone, fold=0)
-    instant = first.astimezone(UTC)
-    if instant.astimezone(zone).replace(tzinfo=None) != local:  # inside a gap: keep the offset before it
-        return (local - (first.utcoffset() or timedelta())).replace(tzinfo=UTC)
-    return instant
+    """The instant of a wall-clock time; gaps move forward, of two the first.
+
+    `fold=0` is the first of two, and inside a gap it keeps the offset before it (PEP 495): moved forward by the gap.
+    """
+    return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
 
 
 def parse_local(text: str, zone: ZoneInfo) -> datetime:

@@ -67,6 +67,16 @@ class EffectContract(StrEnum):
     COMPENSATABLE = "compensatable"
 
 
+class RejectionRule(StrEnum):
+    """When a rejection settles an approval. The first answer counts where one approver is asked for
+    ("first to respond"); where several are needed, a rejection counts once the rest cannot reach the quorum.
+    """
+
+    DEFAULT = "default"
+    AT_ONCE = "at_once"
+    WHEN_UNREACHABLE = "when_unreachable"
+
+
 class FailurePolicy(StrEnum):
     """What an unhandled failure does to the run (semantics §4)."""
 
@@ -154,6 +164,7 @@ class ApprovalConfig:
         deciders_differ_from: ids of earlier approvals; who voted there may not decide here.
         returns_to: ids of earlier steps to which an approver may send the work back; empty offers it not.
         max_rounds: how often the work may come here, the first time included.
+        rejection: when a rejection settles it; see `RejectionRule`.
     """
 
     groups: tuple[str, ...] = ()
@@ -167,6 +178,14 @@ class ApprovalConfig:
     deciders_differ_from: tuple[str, ...] = ()
     returns_to: tuple[str, ...] = ()
     max_rounds: int = 3
+    rejection: RejectionRule = RejectionRule.DEFAULT
+
+    @property
+    def settles_at_first_rejection(self) -> bool:
+        """Whether one rejection is enough."""
+        if self.rejection is RejectionRule.DEFAULT:
+            return self.required == 1
+        return self.rejection is RejectionRule.AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

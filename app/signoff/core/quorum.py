@@ -42,17 +42,18 @@ def needed(required: int, usable: Sequence[str]) -> int:
     return required if required else len(usable)
 
 
-def settled_outcome(approval: ApprovalState, requester: str) -> str | None:
+def settled_outcome(approval: ApprovalState, requester: str, *, at_first_rejection: bool = False) -> str | None:
     """`approved`, `rejected`, or None while it is open.
 
-    A rejection settles as soon as the quorum can no longer be reached by those who have not voted.
+    A rejection settles at once where `at_first_rejection` says so, else as soon as the quorum can no longer
+    be reached by those who have not voted.
     """
     usable = usable_roster(approval.roster, requester, approval.requester_may_decide)
     approvals = {v.person for v in approval.votes if v.outcome == "approved"}
     rejections = {v.person for v in approval.votes if v.outcome == "rejected"}
     if len(approvals) >= approval.required:
         return "approved"
-    if len(usable) - len(rejections) < approval.required:
+    if (rejections and at_first_rejection) or len(usable) - len(rejections) < approval.required:
         return "rejected"
     return None
 

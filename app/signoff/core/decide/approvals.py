@@ -50,7 +50,10 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         send_back(build, command)
         return None
     after_vote = build.state.steps[command.step]
-    outcome = settled_outcome(_approval(after_vote), build.state.started_by)
+    config = build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    at_once = config.settles_at_first_rejection
+    outcome = settled_outcome(_approval(after_vote), build.state.started_by, at_first_rejection=at_once)
     if outcome:
         _settle(build, command, after_vote, outcome)
     else:
