@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def open_office(folder: Path, **options: Any) -> Iterator[Office]:
 def chain(name: str, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A definition whose steps follow one another; each step is given its label from its id."""
     made = [{"label": s["id"].title(), **s} for s in steps]
-    edges = [{"from": a["id"], "to": b["id"]} for a, b in zip(made, made[1:], strict=False)]
+    edges = [{"from": a["id"], "to": b["id"]} for a, b in pairwise(made)]
     return {"name": name, "title": name.title(), "steps": made, "edges": edges, **more}
 
 

@@ -225,3 +225,12 @@ def test_the_actor_is_who_the_account_says(office: Office) -> None:
         e for e in office.signoff.queries.list_events(TENANT, run_id) if e.type == "approval.decision_recorded"
     )
     assert (event.data["actor"]["kind"], event.actor) == ("person", "Grace")
+
+
+def test_a_leaver_who_makes_the_quorum_unreachable_is_noticed_at_once(office: Office) -> None:
+    run_id = open_approval(office, required=3)
+    office.running.save_person("alan", roles=("approver",), groups=("managers",), active=False)
+    view = office.until_status(run_id, "stalled")
+    assert view.state.steps["manager"].error is not None
+    assert "2 of" in view.explanation.sentence or "may decide" in view.explanation.sentence
+    assert office.signoff.queries.list_inbox(TENANT, "grace").items == ()

@@ -85,7 +85,7 @@ def test_skipping_needs_a_reason_a_role_and_shows_as_skipped(office: Office) -> 
         operate("skip_step", person("katherine"), TENANT, run_id, step="copy_files", reason=" ")
     with pytest.raises(errors.Forbidden, match="operator"):
         operate("skip_step", person("dan"), TENANT, run_id, step="copy_files", reason="by hand")
-    with pytest.raises(errors.Refused, match="not a whole number|not a number"):
+    with pytest.raises(errors.Refused, match=r"not a whole number|not a number"):
         operate(
             "skip_step", person("katherine"), TENANT, run_id, step="copy_files", reason="x", output={"copied": "all"}
         )
@@ -117,7 +117,7 @@ def test_two_clicks_on_retry_make_one_attempt(office: Office) -> None:
                     reason="again",
                     seen_sequence=seen,
                     idempotency_key=key,
-                )  # fmt: skip
+                )
             )
         except errors.Refused as error:
             answers.append(error)

@@ -11,6 +11,8 @@ from typing import Any
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
+from signoff.core.commands import CheckApprovers
+from signoff.core.states import Actor
 from signoff.engine.permissions import ROLES
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
@@ -135,7 +137,15 @@ def save_person(tx: Transaction, r: Request) -> Answer:
 
     tx.direct(write)
     tx.people_changed(r.tenant)
+    _look_at_open_approvals(tx, r.tenant, login)
     return ok(login=login)
+
+
+def _look_at_open_approvals(tx: Transaction, tenant: str, login: str) -> None:
+    """Whoever leaves may make a quorum unreachable; that must be seen now, not when nobody answers."""
+    engine = Actor("system", "directory", "Directory", "engine")
+    for run_id, step in p.list_open_approvals(tx.journal, tenant, login):
+        tx.command(tenant, run_id, CheckApprovers(actor=engine, step=step))
 
 
 def _audit(tx: Transaction, r: Request, action: str, subject: str, outcome: str, message: str) -> None:

@@ -50,6 +50,13 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         dispatcher.backlog.update(dispatcher.pools)
         return ok()
 
+    def expire(tx: Transaction, r: Request) -> Answer:
+        """A worker that let a lease run out gets nothing more until it offers again."""
+        answer = expire_lease(tx, r)
+        if "ok" in answer and not answer["ok"].get("obsolete"):
+            dispatcher.withdraw(str(r.args.get("worker") or ""))
+        return answer
+
     return {
         "lease": lease,
         "offer": offer,
@@ -57,7 +64,7 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         "complete": complete,
         "fail": fail,
         "heartbeat": heartbeat,
-        "expire_lease": expire_lease,
+        "expire_lease": expire,
         "fire_timer": fire_timer,
         "delivered": delivered,
     }

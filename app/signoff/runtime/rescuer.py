@@ -46,6 +46,7 @@ class Rescuer(Service):
                             "generation": x.generation,
                             "attempt": x.attempt,
                             "fence": x.fence,
+                            "worker": x.worker,
                         },
                     )
                     for x in expired

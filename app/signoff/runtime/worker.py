@@ -133,7 +133,9 @@ class Worker:
                 timer.daemon = True
                 timer.start()
                 return
-            if "error" in answer and answer.get("code") not in ("already_known", "stale_result", "run_over"):
+            if answer.get("code") == "stale_result":
+                self._pulse.offer_again()
+            elif "error" in answer and answer.get("code") not in ("already_known", "run_over"):
                 log.warning("outcome of %s in run %s: %s", task["step"], task["run_id"], answer.get("message"))
             with self._idle:
                 self._active.pop(_claim(task), None)
@@ -164,6 +166,8 @@ class Worker:
             for i in (*answer["lost"], *answer["stop"]):
                 if claims[i] in self._active:
                     self._active[claims[i]][1].set()
+        if answer["lost"]:
+            self.offer()
         return float(shortest) / 3
 
 
@@ -180,6 +184,12 @@ class _Pulse(Service):
         super().__init__()
         self._worker = worker
         self._shortest = float("inf")
+        self._offer_again = False
+
+    def offer_again(self) -> None:
+        """The engine may have stopped giving this worker tasks, because it seemed lost; say that it is there."""
+        self._offer_again = True
+        self.wake()
 
     def hurry(self, heartbeat_s: float) -> None:
         """A task came; wake only where the current pause could be too long for it."""
@@ -189,6 +199,9 @@ class _Pulse(Service):
 
     def work(self) -> float | None:
         """One round; with nothing at work it looks again soon enough for any lease."""
+        if self._offer_again:
+            self._offer_again = False
+            self._worker.offer()
         pause = self._worker.renew()
         limit = self._shortest / 3 if self._shortest != float("inf") else None
         return pause if pause is not None else limit

@@ -35,6 +35,7 @@ class Lease:
     generation: int
     attempt: int
     fence: int
+    worker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def list_expired(engine: Engine, now: int, limit: int) -> list[Lease]:
     """Leases that ran out before `now`."""
     with engine.connect() as c:
         found = c.exec_driver_sql(
-            "SELECT r.public_id, a.tenant, a.step, a.generation, a.attempt, a.fence FROM attempt a"
+            "SELECT r.public_id, a.tenant, a.step, a.generation, a.attempt, a.fence, a.worker FROM attempt a"
             " JOIN run r ON r.id = a.run WHERE a.status='leased' AND a.lease_until < ? ORDER BY a.lease_until LIMIT ?",
             (now, limit),
         )

@@ -67,6 +67,18 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
     )
 
 
+def list_open_approvals(journal: Journal, tenant: str, login: str) -> list[tuple[str, str]]:
+    """(run id, step) of the open approvals with that person on their roster."""
+    return [
+        (r[0], r[1])
+        for r in journal.rows(
+            "SELECT r.public_id, a.step FROM approval_person m JOIN approval a ON a.id = m.approval_id"
+            " JOIN run r ON r.id = a.run WHERE m.tenant=? AND m.login=? AND a.status='open' ORDER BY a.id",
+            (tenant, login),
+        )
+    ]
+
+
 def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, Account]]:
     """Active people and groups of a tenant, and all accounts by login."""
     accounts = {

@@ -1,0 +1,253 @@
+"""REST on a real engine: who gets in, the main story, errors as problem details, no state change by reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from signoff.api.app import create_api
+from tests.engine.office import TENANT, Office, ask, call, chain, open_office
+
+PASSWORD = "one for all"
+
+
+class Desk:
+    """An office with its API."""
+
+    def __init__(self, office: Office) -> None:
+        self.office = office
+        self.api = create_api(office.signoff)
+        self.http = TestClient(self.api)
+        self._tokens: dict[str, str] = {}
+
+    def as_(self, login: str) -> dict[str, str]:
+        """Headers of a signed-in person."""
+        if login not in self._tokens:
+            answer = self.http.post("/session", json={"login": login, "password": PASSWORD})
+            assert answer.status_code == 200, answer.text
+            self._tokens[login] = answer.json()["token"]
+        return {"Authorization": f"Bearer {self._tokens[login]}"}
+
+    def post(self, login: str, path: str, body: dict[str, Any], **headers: str) -> Any:
+        """A request by a person."""
+        return self.http.post(path, json=body, headers={**self.as_(login), **headers})
+
+    def get(self, login: str, path: str) -> Any:
+        """A read by a person."""
+        return self.http.get(path, headers=self.as_(login))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    from tests.engine.office import PEOPLE
+
+    with open_office(tmp_path / "data") as office:
+        for login, (roles, groups) in PEOPLE.items():
+            office.running.save_person(login, name=login.title(), roles=roles, groups=groups, password=PASSWORD)
+        yield Desk(office)
+        office.check_replay()
+
+
+def waiting_run(desk: Desk) -> str:
+    desk.office.publish(chain("buy", ask("manager"), call("order"), input=[{"name": "amount", "type": "number"}]))
+    answer = desk.post("ada", "/runs", {"definition": "buy", "input": {"amount": 5}})
+    assert answer.status_code == 201
+    run_id = answer.json()["run_id"]
+    desk.office.until_step(run_id, "manager", "waiting")
+    return str(run_id)
+
+
+def test_the_main_story_over_http(desk: Desk) -> None:
+    document = chain("buy", ask("manager"), call("order", "flaky"))
+    assert desk.post("ada", "/definitions", {"document": document}).status_code == 201
+    published = desk.post("ada", "/definitions/buy/publish", {"revision": 1}).json()
+    again = desk.post("ada", "/definitions/buy/publish", {"revision": 1}).json()
+    assert (again["created"], again["digest"]) == (False, published["digest"])
+    desk.office.connectors.broken.add("order")
+    first = desk.post("ada", "/runs", {"definition": "buy"}, **{"Idempotency-Key": "k"})
+    second = desk.post("ada", "/runs", {"definition": "buy"}, **{"Idempotency-Key": "k"})
+    assert (first.status_code, second.status_code) == (201, 200)
+    run_id = first.json()["run_id"]
+    assert second.json()["run_id"] == run_id
+    desk.office.until_step(run_id, "manager", "waiting")
+    item = desk.get("grace", "/inbox").json()["items"][0]
+    body = {"outcome": "approved", "generation": item["generation"], "shown_digest": item["shown_digest"]}
+    assert desk.post("grace", f"/inbox/{run_id}/manager/decision", body).status_code == 200
+    desk.office.until_status(run_id, "stalled")
+    shown = desk.get("katherine", f"/runs/{run_id}").json()
+    assert "retry_step" in next(s for s in shown["explanation"]["steps"] if s["step"] == "order")["actions"]
+    desk.office.connectors.broken.clear()
+    retried = desk.post("katherine", f"/runs/{run_id}/retry", {"step": "order", "reason": "mended"})
+    assert retried.status_code == 200
+    desk.office.until_status(run_id, "succeeded")
+    types = [e["type"] for e in desk.get("katherine", f"/runs/{run_id}/events").json()]
+    assert types[0] == "run.started"
+    assert types[-1] == "run.ended"
+    assert len(desk.get("katherine", f"/runs/{run_id}/attempts").json()) == 2
+
+
+def test_nothing_is_there_without_a_token(desk: Desk) -> None:
+    for route in desk.api.routes:
+        if isinstance(route, APIRoute) and route.path != "/session":
+            path = route.path.format(name="x", version=1, run_id="r-x", step="s")
+            for method in route.methods:
+                for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}):
+                    answer = desk.http.request(method, path, headers=headers, json={})
+                    assert answer.status_code == 401, (method, path)
+                    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_reading_changes_no_row(desk: Desk) -> None:
+    """Security list, 1."""
+    run_id = waiting_run(desk)
+    for login in ("ada", "grace", "katherine", "dan"):
+        desk.as_(login)
+
+    def dump() -> dict[str, list[object]]:
+        with desk.office.running.reader.connect() as connection:
+            names = [r[0] for r in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return {n: list(connection.exec_driver_sql(f"SELECT * FROM {n}").fetchall()) for n in names}
+
+    before = dump()
+    for route in desk.api.routes:
+        if isinstance(route, APIRoute):
+            path = route.path.format(name="buy", version=1, run_id=run_id, step="manager")
+            for login in ("ada", "grace", "katherine", "dan"):
+                for method in ("GET", "HEAD", "OPTIONS"):
+                    desk.http.request(method, path, headers=desk.as_(login))
+    assert dump() == before
+
+
+def test_who_is_not_asked_sees_nothing(desk: Desk) -> None:
+    """C07."""
+    run_id = waiting_run(desk)
+    assert desk.get("dan", "/inbox").json()["items"] == []
+    body = {"outcome": "approved", "generation": 1}
+    for answer in (
+        desk.get("dan", f"/inbox/{run_id}/manager"),
+        desk.get("dan", f"/runs/{run_id}"),
+        desk.get("dan", f"/runs/{run_id}/events"),
+        desk.post("dan", f"/inbox/{run_id}/manager/decision", body),
+    ):
+        assert answer.status_code in (403, 404)
+        assert "Manager" not in answer.text
+        assert "amount" not in answer.text.lower()
+    assert desk.get("dan", "/runs").json()["items"] == []
+
+
+def test_own_requests_are_refused(desk: Desk) -> None:
+    """C05 over REST."""
+    desk.office.running.save_person("grace", roles=("approver", "starter"), groups=("managers",), password=PASSWORD)
+    desk.office.publish(chain("buy", ask("manager")))
+    run_id = desk.post("grace", "/runs", {"definition": "buy"}).json()["run_id"]
+    desk.office.until_step(run_id, "manager", "waiting")
+    answer = desk.post("grace", f"/inbox/{run_id}/manager/decision", {"outcome": "approved", "generation": 1})
+    assert (answer.status_code, answer.json()["code"]) == (403, "own_request")
+
+
+def test_a_second_decision_says_who_was_first(desk: Desk) -> None:
+    run_id = waiting_run(desk)
+    body = {"outcome": "approved", "generation": 1}
+    assert desk.post("grace", f"/inbox/{run_id}/manager/decision", body).status_code == 200
+    late = desk.post("alan", f"/inbox/{run_id}/manager/decision", body)
+    assert (late.status_code, late.json()["code"]) == (409, "already_handled")
+    assert "already handled by Grace" in late.json()["title"]
+
+
+def test_identity_comes_from_the_token_and_never_from_the_body(desk: Desk) -> None:
+    run_id = waiting_run(desk)
+    for extra in ({"actor": "grace"}, {"tenant": "other"}, {"login": "grace"}):
+        body = {"outcome": "approved", "generation": 1, **extra}
+        answer = desk.post("alan", f"/inbox/{run_id}/manager/decision", body)
+        assert answer.status_code == 422
+        assert answer.json()["code"] == "malformed"
+    assert desk.office.view(run_id).state.steps["manager"].status == "waiting"
+
+
+def test_problems_of_a_definition_are_the_same_sentences_everywhere(desk: Desk) -> None:
+    document = {**chain("bad", call("a"), call("b")), "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]}
+    checked = desk.post("ada", "/definitions/validate", {"document": document}).json()
+    desk.post("ada", "/definitions", {"document": document})
+    read = desk.get("ada", "/definitions/bad/draft").json()
+    refused = desk.post("ada", "/definitions/bad/publish", {"revision": 1})
+    assert checked["valid"] is False
+    assert checked["problems"] == read["problems"] == refused.json()["problems"]
+    assert refused.status_code == 422
+    assert checked["problems"][0]["message"] in refused.json()["title"]
+
+
+def test_a_stale_draft_is_a_conflict(desk: Desk) -> None:
+    desk.post("ada", "/definitions", {"document": {"name": "buy"}})
+    put = {"document": {"name": "buy", "title": "One"}, "based_on": 1}
+    assert desk.http.put("/definitions/buy/draft", json=put, headers=desk.as_("ada")).status_code == 200
+    put = {"document": {"name": "buy", "title": "Two"}, "based_on": 1}
+    answer = desk.http.put("/definitions/buy/draft", json=put, headers=desk.as_("ada"))
+    assert (answer.status_code, answer.json()["code"]) == (409, "newer_revision")
+
+
+def test_a_signed_out_token_is_worth_nothing(desk: Desk) -> None:
+    headers = desk.as_("ada")
+    assert desk.http.get("/me", headers=headers).json()["login"] == "ada"
+    assert desk.http.delete("/session", headers=headers).status_code == 204
+    assert desk.http.get("/me", headers=headers).status_code == 401
+
+
+def test_guessing_is_slowed_down(desk: Desk) -> None:
+    statuses = [desk.http.post("/session", json={"login": "grace", "password": "x"}).status_code for _ in range(10)]
+    assert statuses == [401] * 8 + [429] * 2
+
+
+@pytest.mark.parametrize("text", ["' OR 1=1 --", '"; DROP TABLE run; --', "%", "_", "\\", "\x00", "ü" * 50])
+def test_filters_are_data(desk: Desk, text: str) -> None:
+    """Security list, 24."""
+    waiting_run(desk)
+    for name in ("text", "status", "definition"):
+        answer = desk.http.get("/runs", params={name: text}, headers=desk.as_("ada"))
+        assert answer.status_code == 200
+        assert answer.json()["items"] == []
+    assert len(desk.get("ada", "/runs").json()["items"]) == 1
+
+
+def test_a_forged_cursor_is_refused(desk: Desk) -> None:
+    for cursor in ("x", "1.2.3", "1;2", "-1.2", "9" * 30 + ".1"):
+        answer = desk.http.get("/runs", params={"cursor": cursor}, headers=desk.as_("ada"))
+        assert (answer.status_code, answer.json()["code"]) == (422, "bad_cursor")
+
+
+def test_lists_page_through_everything_once(desk: Desk) -> None:
+    desk.office.publish(chain("buy", ask("manager")))
+    runs = {desk.office.start("buy") for _ in range(7)}
+    seen, cursor = [], ""
+    while True:
+        page = desk.http.get(
+            "/runs", params={"limit": 3, **({"cursor": cursor} if cursor else {})}, headers=desk.as_("ada")
+        )
+        seen += [r["run_id"] for r in page.json()["items"]]
+        cursor = page.json()["next_cursor"]
+        if cursor is None:
+            break
+    assert sorted(seen) == sorted(runs)
+    inbox, cursor = [], ""
+    while True:
+        page = desk.http.get(
+            "/inbox", params={"limit": 2, **({"cursor": cursor} if cursor else {})}, headers=desk.as_("grace")
+        )
+        inbox += [i["run_id"] for i in page.json()["items"]]
+        cursor = page.json()["next_cursor"]
+        if cursor is None:
+            break
+    assert sorted(inbox) == sorted(runs)
+
+
+def test_the_description_names_every_route(desk: Desk) -> None:
+    paths = desk.http.get("/openapi.json").json()["paths"]
+    assert {"/runs", "/runs/{run_id}/skip", "/inbox/{run_id}/{step}/decision", "/definitions/{name}/publish"} <= set(
+        paths
+    )
+    assert all(op.get("summary") for methods in paths.values() for op in methods.values())
+    assert TENANT not in paths

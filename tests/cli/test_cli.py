@@ -1,0 +1,148 @@
+"""The command line against a real installation, each command in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from signoff.cli.context import save_settings
+from signoff.wiring import Settings, listen, open_embedded
+from tests.engine.office import PEOPLE, Connectors, Office, ask, call, chain
+
+
+class Shell:
+    """Runs `signoff …` on a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *words: str, login: str = "", status: int = 0) -> str:
+        """The output of a command; asserts its exit status."""
+        environment = {**os.environ, "SIGNOFF_DATA": str(self.folder), "SIGNOFF_USER": login, "COLUMNS": "180"}
+        done = subprocess.run(
+            [sys.executable, "-m", "signoff.cli.main", *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == status, output
+        assert "Traceback" not in output
+        return output
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    folder = tmp_path / "data"
+    settings = Settings(folder)
+    connectors = Connectors()
+    save_settings(settings)
+    with open_embedded(folder, connectors=connectors) as running:
+        listen(running, settings)
+        for login, (roles, groups) in PEOPLE.items():
+            running.save_person(login, name=login.title(), roles=roles, groups=groups)
+        yield Office(running, connectors, folder)
+
+
+@pytest.fixture
+def shell(office: Office) -> Shell:
+    return Shell(office.folder)
+
+
+def test_a_whole_story_from_the_shell(shell: Shell, office: Office, tmp_path: Path) -> None:
+    file = tmp_path / "buy.json"
+    fields = [{"name": "amount", "type": "number"}]
+    file.write_text(json.dumps(chain("buy", ask("manager"), call("order", "flaky"), input=fields)), "utf-8")
+    assert "can be published" in shell.run("definition", "validate", str(file))
+    assert "revision 1" in shell.run("definition", "save", str(file), login="ada")
+    assert "version 1 with digest sha256:" in shell.run("definition", "publish", "buy", login="ada")
+    assert "same content as version 1" in shell.run("definition", "publish", "buy", login="ada")
+    office.connectors.broken.add("order")
+    start = ("run", "start", "buy", "--input", '{"amount": 5}', "--key", "k")
+    run_id = shell.run(*start, login="ada").strip()
+    assert "started before" in shell.run(*start, login="ada")
+    office.until_step(run_id, "manager", "waiting")
+    assert run_id in shell.run("inbox", login="grace")
+    assert "own" not in shell.run("approve", run_id, "manager", "--comment", "fine", login="grace")
+    office.until_status(run_id, "stalled")
+    assert "order is broken" in shell.run("run", "show", run_id)
+    assert "Expected a reason" in shell.run("run", "skip", run_id, "order", login="katherine", status=1)
+    shell.run("run", "skip", run_id, "order", "--reason", "by hand", "--output", '{"n": 1}', login="katherine")
+    assert office.view(run_id).row.status == "succeeded"
+    history = json.loads(shell.run("run", "history", run_id, "--json"))
+    assert [e["sequence"] for e in history] == list(range(1, len(history) + 1))
+    assert {e["data"]["actor"]["channel"] for e in history if "actor" in e["data"]} == {"cli"}
+    assert "succeeded" in shell.run("run", "list", "--status", "succeeded")
+
+
+def test_what_is_wrong_with_a_file_is_said_without_an_engine(tmp_path: Path) -> None:
+    """The same sentences as everywhere else."""
+    file = tmp_path / "bad.json"
+    document = chain("bad", *({"id": f"s{i}", "kind": "wait", "duration": "PT1H"} for i in range(21)))
+    file.write_text(json.dumps(document), "utf-8")
+    output = Shell(tmp_path / "nothing").run("definition", "validate", str(file), status=1)
+    assert "21 steps; at most 20 are allowed" in output
+    assert "'S20'" in output
+    file.write_text("{nonsense", "utf-8")
+    assert "is not JSON" in Shell(tmp_path).run("definition", "validate", str(file), status=1)
+    assert "cannot be read" in Shell(tmp_path).run("definition", "validate", str(tmp_path / "no.json"), status=1)
+
+
+def test_one_may_not_approve_ones_own_request(shell: Shell, office: Office) -> None:
+    """C05 from the shell."""
+    office.running.save_person("grace", roles=("approver", "starter"), groups=("managers",))
+    office.publish(chain("buy", ask("manager")))
+    run_id = office.start("buy", by="grace")
+    office.until_step(run_id, "manager", "waiting")
+    assert "You started this run" in shell.run("approve", run_id, "manager", login="grace", status=1)
+    assert office.evidence(run_id) == ["own_request"]
+
+
+def test_rejecting_needs_a_comment(shell: Shell, office: Office) -> None:
+    office.publish(chain("buy", ask("manager")))
+    run_id = office.start("buy")
+    office.until_step(run_id, "manager", "waiting")
+    assert "comment" in shell.run("reject", run_id, "manager", login="grace", status=1)
+    shell.run("reject", run_id, "manager", "--comment", "too dear", login="grace")
+    assert office.view(run_id).row.status == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("words", "login", "sentence"),
+    [
+        (("run", "show", "r-none"), "", "There is no run 'r-none'"),
+        (("run", "pause", "r-none", "--reason", "x"), "", "Nobody was named"),
+        (("run", "pause", "r-none", "--reason", "x"), "ada", "takes the role operator"),
+        (("run", "start", "ghost"), "ada", "there is none"),
+        (("run", "start", "ghost", "--input", "[]"), "ada", "must be a JSON object"),
+        (("definition", "publish", "ghost"), "ada", "no draft 'ghost'"),
+    ],
+)
+def test_errors_are_sentences(shell: Shell, words: tuple[str, ...], login: str, sentence: str) -> None:
+    assert sentence in shell.run(*words, login=login, status=1)
+
+
+def test_the_doctor_names_the_sqlite_that_runs(shell: Shell) -> None:
+    output = shell.run("doctor")
+    assert "free of the WAL-reset bug" in output
+    assert "The engine answers." in output
+    assert "BAD" not in output
+
+
+def test_a_folder_without_an_installation_is_said_plainly(tmp_path: Path) -> None:
+    assert "is not a data folder" in Shell(tmp_path / "none").run("run", "list", status=1)
+
+
+def test_beyond_loopback_up_refuses_without_tls(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "x")
+    assert "without TLS" in shell.run("up", "--host", "0.0.0.0", status=1)
+    assert "must be exact" in shell.run("up", "--origin", "*", status=1)
+    assert not (tmp_path / "x").exists()
