@@ -71,6 +71,23 @@ def test_c03_the_first_rejection_settles_three_of_three() -> None:
     assert late.sentence == "'P' was already handled by Bob on 2027-01-04 09:00 UTC: rejected. Nothing to do."
 
 
+@pytest.mark.parametrize(
+    ("required", "rule", "status"),
+    [
+        (1, {}, "rejected"),
+        (1, {"rejection": "when_unreachable"}, "waiting"),
+        (2, {}, "waiting"),
+        (2, {"rejection": "at_once"}, "rejected"),
+        (3, {}, "rejected"),
+    ],
+)
+def test_when_the_first_rejection_settles(required: int, rule: dict[str, str], status: str) -> None:
+    """One of three: the first answer counts. Several: when the rest cannot reach the quorum, or by policy."""
+    world = World(document(approval("p", required=required, **rule)))
+    world.reject("p", "bob")
+    assert world.statuses["p"] == status
+
+
 def test_c04_one_person_in_two_letter_cases_is_one_vote() -> None:
     world = World(document(approval("p", required=2)))
     world.approve("p", "ann")
@@ -353,3 +370,50 @@ def test_a_decision_reaches_the_next_conditions() -> None:
     world = World(document(approval("p"), *map(activity, "ab"), edges=links))
     world.approve("p", "cem")
     assert world.statuses == {"p": "succeeded", "a": "scheduled", "b": "not_taken"}
+
+
+# The input is edited while people are asked
+
+
+def test_nobody_decides_on_what_is_no_longer_true() -> None:
+    world = World(document(approval("p", required=2, expires="P1D"), input=FORM), {"a": 500, "b": 2})
+    world.approve("p", "ann")
+    old = world.vote("p", "bob", shown_digest=opened(world).shown_digest)
+    world.later(hours=1)
+    world.ok(world.edit({"a": 5000, "b": 2}))
+    assert world.no(old).code == "changed_meanwhile"
+    step = world.step("p")
+    assert step.approval is not None
+    assert (step.generation, step.round, step.approval.votes) == (2, 1, ())
+    assert step.due == world.now + timedelta(days=1)
+    last = [x for x in world.events if isinstance(x, e.ApprovalOpened)][-1]
+    assert last.shown == {"Amount": 5000.0, "Amount (b)": 2.0}
+    world.approve("p", "ann", "bob")
+    assert world.run == "succeeded"
+
+
+def test_an_edit_that_shows_nothing_new_asks_nobody_again() -> None:
+    world = World(document(approval("p", required=2, shows={"A": "=input.a"}), input=FORM), {"a": 1, "b": 2})
+    world.approve("p", "ann")
+    world.ok(world.edit({"a": 1, "b": 3}))
+    world.approve("p", "bob")
+    assert world.run == "succeeded"
+
+
+def test_an_edit_after_which_nothing_can_be_shown_is_a_visible_error() -> None:
+    shows = {"N": "=input.note + '!'"}
+    world = World(document(approval("p", shows=shows), input=FORM), {"a": 1, "b": 2, "note": "x"})
+    world.ok(world.edit({"a": 1, "b": 2, "note": None}))
+    assert world.statuses["p"] == "failed"
+    assert "wrong type" in world.state.reason
+
+
+def test_an_edit_during_a_pause_asks_again_too() -> None:
+    world = World(document(approval("p", expires="P1D"), input=FORM), {"a": 1, "b": 2})
+    world.pause()
+    world.ok(world.edit({"a": 3, "b": 2}))
+    world.later(hours=5)
+    world.resume()
+    assert world.step("p").due == world.now + timedelta(days=1)
+    world.approve("p", "ann")
+    assert world.run == "succeeded"

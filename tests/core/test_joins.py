@@ -16,7 +16,7 @@ def ended(world: World, ends: str) -> None:
             case "-":
                 world.breaks(word[:-1])
             case "!":
-                world.reject(word[:-1], "ann", "bob", "cem")
+                world.reject(word[:-1], "ann")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_cancel_rest_leaves_work_under_way_and_what_others_need() -> None:
 
 def test_a_rejection_ends_the_run_when_the_other_branch_is_done() -> None:
     world = World(document(approval("ask"), activity("b"), activity("go"), edges="ask>go b>go"))
-    world.reject("ask", "ann", "bob", "cem")
+    world.reject("ask", "ann")
     assert world.run == "running"
     world.done("b")
     assert world.statuses["go"] == "blocked"
@@ -243,7 +243,7 @@ def test_a_rejection_ends_the_run_when_the_other_branch_is_done() -> None:
 
 def test_a_handled_rejection_goes_on() -> None:
     world = World(document(approval("ask"), *map(activity, "ab"), edges="ask>a ask:rejected>b"))
-    world.reject("ask", "ann", "bob", "cem")
+    world.reject("ask", "ann")
     assert world.statuses["a"] == "not_taken"
     world.done("b")
     assert world.run == "succeeded"
@@ -251,7 +251,7 @@ def test_a_handled_rejection_goes_on() -> None:
 
 def test_a_failure_beside_a_rejection_waits_for_a_person_first() -> None:
     world = World(document(approval("ask"), activity("b"), edges=""))
-    world.reject("ask", "ann", "bob", "cem")
+    world.reject("ask", "ann")
     world.breaks("b")
     assert world.run == "stalled"
     world.ok(world.skip("b"))

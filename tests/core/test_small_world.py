@@ -23,8 +23,9 @@ def test_a_slice_of_the_small_world() -> None:
 def test_a_broken_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a quorum that is reached does not settle, the approval waits for nobody, and the search objects."""
 
-    def never(approval: object, requester: str) -> str | None:
-        return None if settled_outcome(approval, requester) == "approved" else settled_outcome(approval, requester)  # type: ignore[arg-type]
+    def never(approval: object, requester: str, **rule: bool) -> str | None:
+        found = settled_outcome(approval, requester, **rule)  # type: ignore[arg-type]
+        return None if found == "approved" else found
 
     monkeypatch.setattr("signoff.core.decide.approvals.settled_outcome", never)
     with pytest.raises(AssertionError):

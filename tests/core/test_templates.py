@@ -85,7 +85,7 @@ def test_a_large_purchase_needs_finance_as_well() -> None:
 def test_a_rejected_purchase_orders_nothing() -> None:
     world = purchase(8000)
     world.done("check_budget", output=OK)
-    world.reject("manager_approval", "mia", "max")
+    world.reject("manager_approval", "mia")
     assert world.run == "rejected"
     assert "activity.scheduled" not in world.kinds()[6:]
 
@@ -162,7 +162,7 @@ def test_a_rejected_review_is_reported_and_nothing_is_signed(first: str) -> None
         world.approve("finance_review", "fay")
     else:
         world.approve("legal_review", "lea")
-        world.reject("finance_review", "fay", "finn", "max")
+        world.reject("finance_review", "fay")
         world.done("report_rejection", output=OK)
     assert world.statuses["signature"] == "blocked"
     assert world.run == "rejected"

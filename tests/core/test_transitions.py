@@ -222,7 +222,7 @@ def run_in(status: RunStatus) -> World:
             world.approve("p", "ann")
         case RunStatus.REJECTED:
             world.done("x")
-            world.reject("p", "ann", "bob", "cem")
+            world.reject("p", "ann")
         case RunStatus.FAILED:
             world.breaks("x")
         case RunStatus.CANCELLED:
