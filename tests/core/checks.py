@@ -14,6 +14,7 @@ from signoff.core.explain import explain
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key, who_may_still_decide
 from signoff.core.react import implied_attempt, implied_timer, implies_open_approval, react
+from signoff.core.showing import shown_digest, shown_of
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepStatus
 from tests.core.rows import Rows
 
@@ -56,6 +57,7 @@ class Ledger:
         self.rows.check(self.plan, after)
         check_way_forward(self.plan, after, active)
         check_joins(self.plan, after)
+        check_what_is_shown(self.plan, after)
         check_explanation(self.plan, after)
 
     def _one(self, event: e.Event) -> None:
@@ -145,6 +147,13 @@ def check_joins(plan: Plan, state: RunState) -> None:
         if s.status is StepStatus.BLOCKED and not stopped:
             assert "blocked" in found
             assert s.cause in plan.steps
+
+
+def check_what_is_shown(plan: Plan, state: RunState) -> None:
+    """An open approval shows the input as it is (where no optional source can have ended since)."""
+    for i, s in state.steps.items():
+        if implies_open_approval(state, i) and s.approval and not any(e.on == "any" for e in plan.incoming[i]):
+            assert s.approval.shown_digest == shown_digest(state, i, shown_of(plan, state, i))
 
 
 def check_explanation(plan: Plan, state: RunState) -> None:

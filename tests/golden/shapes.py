@@ -325,3 +325,17 @@ def sent_back_twice() -> World:
     world.approve("ask", "cem", "ann")
     world.done("send")
     return world
+
+
+@shape
+def asked_again_after_an_edit() -> World:
+    form = [{"name": "amount", "label": "Amount", "type": "number"}]
+    steps = [approval("p", required=2), approval("q", shows={"Fixed": "text"}, deciders_differ_from=["p"])]
+    world = World(document(*steps, edges="p>q", input=form), {"amount": 500})
+    world.approve("p", "ann")
+    world.ok(world.edit({"amount": 5000}))
+    world.approve("p", "ann", "bob")
+    world.ok(world.edit({"amount": 6000}))
+    evidence(world, world.vote("q", "ann"), "refused_decision")
+    world.approve("q", "cem")
+    return world

@@ -68,8 +68,10 @@ class EffectContract(StrEnum):
 
 
 class RejectionRule(StrEnum):
-    """When a rejection settles an approval. The first answer counts where one approver is asked for
-    ("first to respond"); where several are needed, a rejection counts once the rest cannot reach the quorum.
+    """When a rejection settles an approval.
+
+    By default the first answer counts where one approval is needed ("first to respond"); where several are
+    needed, a rejection counts once the rest cannot reach the quorum.
     """
 
     DEFAULT = "default"

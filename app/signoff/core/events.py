@@ -232,6 +232,15 @@ class ApprovalExpired(StepEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalVoided(StepEvent):
+    """What was shown is no longer what waits: its votes are void, and people are asked again."""
+
+    wire: ClassVar[str] = "approval.voided"
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkReturned(StepEvent):
     """An approver sent the work back: `to` and all that follows it begin a new round.
 
@@ -340,6 +349,7 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     DecisionRecorded,
     ApprovalSettled,
     ApprovalExpired,
+    ApprovalVoided,
     WorkReturned,
     StepBlocked,
     StepNotTaken,

@@ -184,6 +184,8 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
             case e.WorkReturned():
                 data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
                 out.append(Notice("work.returned", event.step, data))
+            case e.ApprovalVoided():
+                out.append(Notice("approval.voided", event.step, {"reason": event.reason}))
             case e.RunStalled():
                 out.append(Notice("run.stalled", "", {"reason": event.reason}))
             case e.RunEnded():

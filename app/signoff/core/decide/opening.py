@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from signoff.core.calendar import add_duration, parse_duration
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, Step
-from signoff.core.digest import digest_of
 from signoff.core.events import ApprovalOpened
-from signoff.core.flow import input_summary, scope_of
 from signoff.core.quorum import distinct, find_person, needed, usable_roster
+from signoff.core.showing import shown_digest, shown_of
 from signoff.core.states import ErrorInfo, RunState
 
 
@@ -30,7 +28,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     if not usable or required > len(usable):
         fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, asked, state.started_by), False))
         return
-    shown = _shown(build, step, config)
+    shown = shown_of(build.plan, state, step.id)
     due = add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
     build.emit(
         ApprovalOpened(
@@ -43,7 +41,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
             required=required,
             requester_may_decide=config.requester_may_decide,
             shown=shown,
-            shown_digest=digest_of({"definition": state.digest, "step": step.id, "shown": shown}),
+            shown_digest=shown_digest(state, step.id, shown),
             directory_version=directory.version,
             due=due,
             excluded=excluded,
@@ -55,30 +53,6 @@ def _deciders_of(state: RunState, steps: tuple[str, ...], asked: tuple[str, ...]
     """Those of the people asked who voted in one of these steps."""
     votes = [v for i in steps if (approval := state.steps[i].approval) for v in approval.votes]
     return tuple(p for p in asked if find_person(p, [v.person for v in votes]))
-
-
-def _shown(build: Build, step: Step, config: ApprovalConfig) -> dict[str, Any]:
-    scope = scope_of(build.state)
-    if config.shows:
-        values: dict[str, Any] = build.plan.templates[step.id](scope)
-    else:
-        values = {}
-        for f in build.plan.definition.input:
-            if (value := build.state.input.get(f.name)) is not None:
-                values[_free_name(f.label or f.name, f.name, values)] = value
-    summary = input_summary(build.plan, build.state, step.id)
-    for source, outcome in summary.items():
-        if outcome in ("failed", "expired", "rejected", "blocked"):
-            name = _free_name(build.plan.label(source), source, values)
-            values = {**values, name: f"({outcome})"}
-    return values
-
-
-def _free_name(label: str, name: str, taken: dict[str, Any]) -> str:
-    """A label that hides no other value: with the name beside it where two would read alike."""
-    while label in taken:
-        label = f"{label} ({name})"
-    return label
 
 
 def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], asked: tuple[str, ...], requester: str) -> str:

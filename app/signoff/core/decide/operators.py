@@ -11,8 +11,10 @@ from signoff.core.expression import ExpressionError
 from signoff.core.flow import needs_somebody, resolve_edges, scope_of
 from signoff.core.forms import check_values
 from signoff.core.payload import plain_json
+from signoff.core.plan import Plan
 from signoff.core.rejection import Rejection
-from signoff.core.states import ACTIVE_STEPS, RunStatus, StepStatus
+from signoff.core.showing import shown_of
+from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepStatus
 
 CONDITION_ERROR = "condition_error"
 
@@ -261,7 +263,10 @@ def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | 
 
 
 def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
-    """Replace the run's input, checked against the form; later mappings read the new one."""
+    """Replace the run's input, checked against the form; later mappings read the new one.
+
+    Open approvals that show something else now are asked again.
+    """
     wanted = "edit the run's input"
     if refused := _common(build, command, wanted):
         return refused
@@ -274,5 +279,31 @@ def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
     clean, problems = check_values(definition.input, command.input, what=f"the input of '{definition.title}'")
     if problems:
         return Rejection("invalid_input", " ".join(p.sentence for p in problems), evidence=False)
+    before = build.state
     build.emit(e.InputEdited(at=build.now, actor=command.actor, reason=command.reason, input=clean))
+    _ask_again(build, before)
     return None
+
+
+def _ask_again(build: Build, before: RunState) -> None:
+    """Void every open approval that shows something else now: nobody decides on what is no longer true."""
+    again = [
+        i
+        for i, s in build.state.steps.items()
+        if s.approval
+        and s.status is StepStatus.WAITING
+        and _shown_or_none(build.plan, before, i) != _shown_or_none(build.plan, build.state, i)
+    ]
+    for i in again:
+        generation = build.state.steps[i].generation + 1
+        reason = "The input was edited after people had been asked."
+        build.emit(e.ApprovalVoided(at=build.now, step=i, generation=generation, reason=reason))
+    if again:
+        advance(build, again)
+
+
+def _shown_or_none(plan: Plan, state: RunState, step: str) -> dict[str, object] | None:
+    try:
+        return shown_of(plan, state, step)
+    except ExpressionError:
+        return None

@@ -37,6 +37,7 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.DecisionRecorded: approvals.decided,
     e.ApprovalSettled: approvals.settled,
     e.ApprovalExpired: approvals.expired,
+    e.ApprovalVoided: approvals.voided,
     e.WorkReturned: approvals.returned,
 }
 

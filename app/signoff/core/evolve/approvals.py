@@ -44,6 +44,20 @@ def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
     return with_step(state, event.step, event.at, status=status, outcome=event.outcome, edges=event.edges)
 
 
+def voided(plan: Plan, state: RunState, event: e.ApprovalVoided) -> RunState:
+    """Pending again in a new generation of the same round; people are asked again in the same commit."""
+    old = state.steps[event.step]
+    fresh = StepState(
+        generation=event.generation,
+        round=old.round,
+        effect=old.effect,
+        fence=old.fence,
+        changed=state.sequence,
+        since=event.at,
+    )
+    return replace(state, steps={**state.steps, event.step: fresh})
+
+
 def returned(plan: Plan, state: RunState, event: e.WorkReturned) -> RunState:
     """A new round: these steps are pending again, with nothing resolved behind them. Outputs stay readable."""
     steps, again = dict(state.steps), set()

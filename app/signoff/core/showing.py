@@ -1,0 +1,42 @@
+"""What an approver is shown, and the digest that binds a decision to exactly that (semantics §7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signoff.core.definition import ApprovalConfig
+from signoff.core.digest import digest_of
+from signoff.core.flow import input_summary, scope_of
+from signoff.core.plan import Plan
+from signoff.core.states import RunState
+
+
+def shown_of(plan: Plan, state: RunState, step: str) -> dict[str, Any]:
+    """What an approval opened now would show, as label to value.
+
+    Raises:
+        ExpressionError: a value is missing or has the wrong type.
+    """
+    config = plan.steps[step].config
+    assert isinstance(config, ApprovalConfig)
+    values: dict[str, Any] = dict(plan.templates[step](scope_of(state))) if config.shows else {}
+    if not config.shows:
+        for f in plan.definition.input:
+            if (value := state.input.get(f.name)) is not None:
+                values[_free_name(f.label or f.name, f.name, values)] = value
+    for source, outcome in input_summary(plan, state, step).items():
+        if outcome in ("failed", "expired", "rejected", "blocked"):
+            values[_free_name(plan.label(source), source, values)] = f"({outcome})"
+    return values
+
+
+def shown_digest(state: RunState, step: str, shown: dict[str, Any]) -> str:
+    """Names exactly what was displayed, under which definition, at which step."""
+    return digest_of({"definition": state.digest, "step": step, "shown": shown})
+
+
+def _free_name(label: str, name: str, taken: dict[str, Any]) -> str:
+    """A label that hides no other value: with the name beside it where two would read alike."""
+    while label in taken:
+        label = f"{label} ({name})"
+    return label
