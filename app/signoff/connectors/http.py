@@ -21,13 +21,15 @@ from signoff.connectors.call import ActivityError, Call
 
 MAX_ANSWER_BYTES = 1_000_000
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_OURS = frozenset({"host", "idempotency-key", "content-length", "transfer-encoding", "connection"})
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-def secret_free(headers: dict[str, str]) -> dict[str, str]:
-    """Only plain texts without line breaks may be headers."""
+def plain_headers(given: dict[str, Any]) -> dict[str, str]:
+    """The given headers without those the connector sets itself; only plain texts without line breaks."""
+    headers = {str(k): str(v) for k, v in given.items() if str(k).lower() not in _OURS}
     for name, value in headers.items():
-        if not isinstance(value, str) or any(c in f"{name}{value}" for c in "\r\n\0"):
+        if any(c in f"{name}{value}" for c in "\r\n\0"):
             raise ActivityError(f"The header '{name[:60]}' is not a plain text.", code="bad_input", retryable=False)
     return headers
 
@@ -52,8 +54,7 @@ class HttpConnector:
         if not isinstance(url, str):
             raise ActivityError("The HTTP call has no 'url'.", code="bad_input", retryable=False)
         target, headers, extensions = self._target(url)
-        headers |= secret_free(dict(given.get("headers") or {}))
-        headers["Idempotency-Key"] = call.key
+        headers = {**plain_headers(given.get("headers") or {}), **headers, "Idempotency-Key": call.key}
         request = self._client.build_request(
             str(given.get("method") or "POST").upper(),
             target,
