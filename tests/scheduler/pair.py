@@ -1,6 +1,9 @@
 """The scheduler and the reference model side by side: every operation on both, everything visible compared."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from signoff.scheduler import SchedulerError, StateChange, TaskScheduler
@@ -47,6 +50,28 @@ class Pair:
             lambda: self.real.submit(task, required, optional=optional, generation=generation),
             lambda: self.model.submit(task, required, optional, generation),
         )
+
+    def submit_many(self, graph: dict[Any, Any]) -> None:
+        """A batch is all or nothing: either it is refused and nothing changed, or it is as if all came at once."""
+        trial = copy.deepcopy(self.model)
+        trial.open_graph = True
+        cyclic_before = any(trial.reaches(task, [task]) for task in trial.tasks)
+        try:
+            with unchecked(trial):
+                for task in entering_order(graph, bool(graph.keys() & trial.tasks.keys())):
+                    trial.submit(task, graph[task])
+            unknown = {dep for required in graph.values() for dep in required} - set(trial.tasks)
+            good = not declares_cycle(self.model, graph)
+            good = good and (self.model.open_graph or not unknown) and not self.model.closed
+        except Refused:
+            good = False
+        refused = isinstance(answer(lambda: self.real.submit_many(list(graph.items()))), str)
+        if not cyclic_before:
+            assert refused != good
+        if not refused:
+            trial.open_graph = self.model.open_graph
+            self.model = trial
+        self.compare()
 
     def ready(self, limit: int | None = None, all_or_nothing: bool = False) -> Any:
         claims = self.both(
@@ -112,6 +137,35 @@ class Pair:
                 assert info.cause.path[-1] == task
         assert tasks.counts() == counts
         assert len(self.started) == len(set(self.started)), "a version ran twice"
+
+
+def entering_order(graph: dict[Any, Any], again: bool) -> list[Any]:
+    """The order given; if ids are submitted again, each time the first whose dependencies in the batch are placed."""
+    placed: list[Any] = [] if again else list(graph)
+    while len(placed) < len(graph):
+        free = [t for t in graph if t not in placed and all(d in placed or d not in graph for d in graph[t])]
+        if not free:
+            raise Refused("DependencyCycle")
+        placed.append(free[0])
+    return placed
+
+
+def declares_cycle(model: Reference, graph: dict[Any, Any]) -> bool:
+    """Whether the edges of a batch and those that are waited for now form a cycle, whoever is blocked already."""
+    waiting = {task: record["left"] for task, record in model.tasks.items() if record["state"] == "pending"}
+    try:
+        TopologicalSorter(waiting | graph).prepare()
+    except CycleError:
+        return True
+    return False
+
+
+@contextmanager
+def unchecked(model: Reference) -> Iterator[None]:
+    """Let the model take edges in any order; the caller looks for cycles at the end."""
+    model.reaches = lambda *_: False  # type: ignore[method-assign]
+    yield
+    del model.reaches
 
 
 def answer(operation: Callable[[], Any]) -> Any:

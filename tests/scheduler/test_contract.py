@@ -442,3 +442,14 @@ def test_close_refuses_claims_and_submissions_and_drops_nothing_silently(queued:
     assert scheduler.tasks.counts()[TaskState.READY] == 0
     with pytest.raises(ValueError, match="'cancel' or 'keep'"):
         scheduler.close(0, queued="burn")  # type: ignore[arg-type]
+
+
+def test_edges_of_a_batch_mean_the_generations_of_the_batch() -> None:
+    scheduler = TaskScheduler()
+    scheduler.submit("a")
+    scheduler.fail(*scheduler.ready()[0])
+    with pytest.raises(DependencyCycle):
+        scheduler.submit_many([("b", ["a"]), ("a", ["b"])])
+    assert scheduler.submit_many([("b", ["a"]), ("a", [])]) == [1, 2]
+    assert scheduler.tasks.state("b") is TaskState.PENDING
+    assert drain(scheduler) == ["a", "b"]

@@ -29,6 +29,10 @@ class SchedulerMachine(RuleBasedStateMachine):
     def submit_plain(self, task: str, required: list[str]) -> None:
         self.pair.submit(task, required)
 
+    @rule(graph=st.dictionaries(IDS, LISTS, max_size=4))
+    def submit_many(self, graph: dict[str, list[str]]) -> None:
+        self.pair.submit_many(graph)
+
     @rule(limit=st.sampled_from([None, None, 0, 1, 2]), all_or_nothing=st.booleans())
     def ready(self, limit: int | None, all_or_nothing: bool) -> None:
         self.pair.ready(limit, all_or_nothing)

@@ -1,13 +1,15 @@
 """Many tasks at once: all of them or none; dependencies may point forward inside the batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from signoff.core.graph import topological_order
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.cycles import batch_cycle_paths
 from signoff.scheduler.errors import DependencyCycle, DuplicateTask, SchedulerClosed, UnknownDependency
 from signoff.scheduler.records import TaskSpec, Work
 from signoff.scheduler.resubmission import check_again
-from signoff.scheduler.submission import add, as_ids
+from signoff.scheduler.submission import Ids, add, as_ids
 
 
 def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
@@ -19,16 +21,30 @@ def add_batch(core: SchedulerCore, specs: Sequence[TaskSpec]) -> list[int]:
     suspect = core.suspect
     core.accept_unknown = core.trusted = True
     try:
-        generations = []
-        for spec, (dependencies, optional) in zip(specs, edges, strict=True):
+        for spec, dependencies, optional in _entering_order(core, specs, edges):
             slot = add(core, spec.task, dependencies, optional, spec.generation)
             remember_work(core, slot, spec)
-            generations.append(core.table.generation_of(slot))
-        return generations
     finally:
         core.accept_unknown = core.open_graph
         core.trusted = False
         core.suspect = suspect
+    table = core.table
+    return [table.generation_of(table.index[spec.task]) for spec in specs]
+
+
+def _entering_order(
+    core: SchedulerCore, specs: Sequence[TaskSpec], edges: Sequence[tuple[Ids, Ids]]
+) -> Iterable[tuple[TaskSpec, Ids, Ids]]:
+    """The order given; with ids submitted before, dependency order, so that edges mean the new generations."""
+    rows = {spec.task: (spec, *pair) for spec, pair in zip(specs, edges, strict=True)}
+    if any(core.table.find(task) is not None for task in rows):
+        successors: dict[Any, list[Any]] = {task: [] for task in rows}
+        for task, (_, dependencies, optional) in rows.items():
+            for dependency in (*dependencies, *optional):
+                if dependency in rows:
+                    successors[dependency].append(task)
+        return [rows[task] for task in topological_order(successors)]
+    return rows.values()
 
 
 def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
@@ -42,7 +58,7 @@ def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
 def _check(
     core: SchedulerCore,
     specs: Sequence[TaskSpec],
-    edges: Sequence[tuple[tuple[object, ...], tuple[object, ...]]],
+    edges: Sequence[tuple[Ids, Ids]],
 ) -> None:
     """Refuse the whole batch before anything is changed."""
     table = core.table

@@ -145,7 +145,7 @@ class TaskScheduler:
         """Add many tasks at once: all of them or, if any is refused, none. O(V+E) of the batch.
 
         Dependencies may point forward inside the batch, in closed graphs too; a cycle inside the batch is refused
-        in open graphs too.
+        in open graphs too. A batch with ids submitted before is entered in dependency order.
 
         Args:
             tasks: an iterable of ``TaskSpec`` or of ``(id, dependencies)``; a mapping ``{node: predecessors}`` as
