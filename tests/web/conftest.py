@@ -31,6 +31,13 @@ def office(office_server: Office) -> Office:
     return office_server
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Buttons added to an open page send themselves along with their clicks; Bokeh warns, and nothing is wrong."""
+    for item in items:
+        if "tests/web/" in item.path.as_posix():
+            item.add_marker(pytest.mark.filterwarnings("ignore:reference already known"))
+
+
 class Visitors:
     """Browsers of people. Requests stay on this machine, and no page complains, or the test fails."""
 

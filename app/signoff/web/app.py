@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,8 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
 
 def _add_pages(app: FastAPI, site: Site) -> None:
     pn.extension()
+    # Buttons added to an open page send themselves along with their clicks; Bokeh warns, and nothing is wrong.
+    warnings.filterwarnings("ignore", message="reference already known")
     silence(EMPTY_LAYOUT)  # our rows of buttons are empty where nothing may be done
     policy = AuthPolicy(site.gate.authenticate, login_url=site.gate.login_url)
     site.gate.panel = add_applications(

@@ -16,12 +16,13 @@ from signoff.core.validate import is_publishable
 from signoff.engine.views import DraftView
 from signoff.web.escape import esc, label
 from signoff.web.models import sheet as board
+from signoff.web.models.selection import Selection, follow
 from signoff.web.models.sheet import Sheet, open_sheet, problems_of
 from signoff.web.models.undo import Undo
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.pages.drafts import DraftKeeper
-from signoff.web.parts.canvas import Canvas, Selection
-from signoff.web.parts.inspector import Edit, definition_panel, edge_panel, step_panel
+from signoff.web.parts.canvas import Canvas
+from signoff.web.parts.inspector import Edit, Pointer, definition_panel, edge_panel, step_panel
 from signoff.web.parts.markup import Safe, heading, link, notice
 from signoff.web.parts.panes import html, wrap
 from signoff.web.parts.problems import problem_list
@@ -63,6 +64,7 @@ class _Designer:
         self.around = visitor.site.signoff.queries.surroundings(visitor.site.tenant)
         self.line = Undo(sheet)
         self.problems: tuple[Problem, ...] = ()
+        self.pointer = Pointer("")
         self.head, self.said = html(), html("", margin=(8, 0, 0, 0))
         self.panel = pn.Column(margin=0, styles=PANEL_STYLES)
         self.listed = pn.Column(sizing_mode="stretch_width", margin=(10, 0, 0, 0))
@@ -145,21 +147,16 @@ class _Designer:
         self._changed(rebuild=gone)
 
     def _follow(self, before: Sheet, after: Sheet) -> bool:
-        """Keep the selection on a step or edge whose name changed; True where something selected is gone."""
-        ids, now = [s.id for s in before.definition.steps], [s.id for s in after.definition.steps]
-        moved = dict(zip(ids, now, strict=True)) if len(ids) == len(now) else {i: i for i in now}
-        steps = tuple(moved[i] for i in self.canvas.selection[0] if i in moved and moved[i] in now)
-        edges = self.canvas.selection[1]
-        if len(edges) == 1 and after.find_edge(edges[0]) is None:
-            fresh = {e.key for e in after.definition.edges} - {e.key for e in before.definition.edges}
-            edges = (
-                (fresh.pop(),)
-                if len(fresh) == 1 and len(after.definition.edges) == len(before.definition.edges)
-                else ()
-            )
-        changed = (steps, edges) != self.canvas.selection
-        self.canvas.selection = (steps, edges)
-        return changed
+        """Keep the selection and the panel on what was renamed; True where something selected is gone."""
+        old = self.canvas.selection
+        now = follow(before, after, old)
+        if now != old:
+            self.canvas.select(now)
+        if (len(now.steps), len(now.edges)) != (len(old.steps), len(old.edges)):
+            return True
+        for name in (*now.steps, *now.edges):
+            self.pointer.rename(name)
+        return False
 
     def _changed(self, *, rebuild: bool) -> None:
         self.problems = problems_of(self.sheet, self.around)
@@ -175,7 +172,7 @@ class _Designer:
         self.undo.disabled, self.redo.disabled = not self.line.can_undo, not self.line.can_redo
         self.save.disabled = not unsaved
         self.publish.disabled = not is_publishable(self.problems)
-        self.delete.disabled = self.canvas.selection == ((), ())
+        self.delete.disabled = self.canvas.selection.is_empty
         if rebuild:
             self._rebuild()
 
@@ -187,12 +184,14 @@ class _Designer:
         return marks
 
     def _rebuild(self) -> None:
-        steps, edges = self.canvas.selection
+        steps, edges = self.canvas.selection.steps, self.canvas.selection.edges
         step = self.sheet.definition.find_step(steps[0]) if len(steps) == 1 else None
         if step is not None:
-            inputs = step_panel(self.sheet, step, self.around, self._apply)
+            self.pointer = Pointer(step.id)
+            inputs = step_panel(step, self.pointer, self.around, self._apply)
         elif not steps and len(edges) == 1 and self.sheet.find_edge(edges[0]):
-            inputs = edge_panel(self.sheet, edges[0], self._apply)
+            self.pointer = Pointer(edges[0])
+            inputs = edge_panel(self.sheet, self.pointer, self._apply)
         else:
             inputs = definition_panel(self.sheet, self._apply)
         self.panel[:] = inputs
@@ -201,11 +200,11 @@ class _Designer:
         self.visitor.handler(lambda _: self.edit(edit), self.say)()
 
     def _selected(self, _: Selection) -> None:
-        self.delete.disabled = self.canvas.selection == ((), ())
+        self.delete.disabled = self.canvas.selection.is_empty
         self._rebuild()
 
     def _select(self, steps: tuple[str, ...] = (), edges: tuple[str, ...] = ()) -> None:
-        self.canvas.selection = (steps, edges)
+        self.canvas.select(Selection(steps, edges))
         self._changed(rebuild=True)
 
     def _show_problem(self, problem: Problem) -> None:
@@ -216,7 +215,7 @@ class _Designer:
 
     def _add(self, kind: StepKind) -> None:
         self.canvas.settle()
-        chosen = self.canvas.selection[0]
+        chosen = self.canvas.selection.steps
         after = chosen[0] if len(chosen) == 1 else ""
         before = self.sheet
         self.edit(lambda s: board.add_step(s, kind, after=after))
@@ -226,8 +225,8 @@ class _Designer:
             self.canvas.show(added)
 
     def _delete(self) -> None:
-        steps, edges = self.canvas.selection
-        self.edit(lambda s: board.remove(s, steps, edges))
+        chosen = self.canvas.selection
+        self.edit(lambda s: board.remove(s, chosen.steps, chosen.edges))
 
     def _travel(self, go: Any) -> None:
         self.canvas.settle()

@@ -15,17 +15,17 @@ from signoff.core.definition import OUTCOMES
 from signoff.core.rejection import Rejection
 from signoff.web.models import sheet as board
 from signoff.web.models.picture import draw, edge_look, step_look
+from signoff.web.models.selection import Selection
 from signoff.web.models.sheet import Position, Sheet
 from signoff.web.parts.graph import StepGraph
 
 GATHER_MS = 150
+FOLLOW_MS = 600
 CHOOSE_MS = 50
 """Selecting one thing deselects another; the browser tells both, one after the other."""
 VIEW = (700.0, 540.0)
 """The canvas in pixels, as far as the server can tell."""
 MARGIN = 40.0
-Selection = tuple[tuple[str, ...], tuple[str, ...]]
-"""Ids of selected steps, keys of selected edges."""
 
 
 class Canvas:
@@ -46,8 +46,9 @@ class Canvas:
         self._edit, self._on_select = edit, select
         self._document = pn.state.curdoc
         self._drawing = self._waiting = self._choosing = False
-        self._chosen: Selection = ((), ())
-        self.selection: Selection = ((), ())
+        self._asked = 0
+        self._chosen: Selection | None = None
+        self.selection = Selection()
         self._moves: dict[str, Position] = {}
         self._links: list[tuple[str, str, str]] = []
         self._steps: set[str] = set()
@@ -68,12 +69,12 @@ class Canvas:
         labels = {s.id: s.label for s in sheet.definition.steps}
         steps = {s.id: step_look(s, problem=problems.get(s.id, "")) for s in sheet.definition.steps}
         edges = {e.key: edge_look(e, labels, live=False) for e in sheet.definition.edges}
-        chosen = (*self.selection[0], *self.selection[1])
+        chosen = (*self.selection.steps, *self.selection.edges)
         nodes, lines = draw(sheet.definition, sheet.positions, steps, edges, editable=True, selected=chosen)
         self._drawing = True
         try:
             with pn.io.hold():
-                self.graph.show_selection(self.selection[0])
+                self.graph.show_selection(self.selection.steps)
                 self.graph.param.update(nodes=nodes, edges=lines)
         finally:
             self._drawing = False
@@ -102,9 +103,21 @@ class Canvas:
 
     def _choose(self) -> None:
         self._choosing = False
-        if self._chosen != self.selection:
+        if self._asked:
+            return
+        if self._chosen is not None and self._chosen != self.selection:
             self.selection = self._chosen
             self._on_select(self._chosen)
+
+    def select(self, selection: Selection) -> None:
+        """Select something for the person; what the browser says until it has followed is only on the way there."""
+        self.selection, self._chosen = selection, None
+        self._asked += 1
+        self._document.add_timeout_callback(self._asked_enough, FOLLOW_MS)
+
+    def _asked_enough(self) -> None:
+        self._asked -= 1
+        self._choose()
 
     def show(self, step: str) -> None:
         """Bring a step into view, once the browser has drawn it."""
@@ -127,7 +140,7 @@ class Canvas:
             return
         match message.get("type"):
             case "selection_changed":
-                self._chosen = (tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
+                self._chosen = Selection(tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
                 if not self._choosing:
                     self._choosing = True
                     self._document.add_timeout_callback(self._choose, CHOOSE_MS)

@@ -56,14 +56,29 @@ JOIN_WORDS = {
 SKIP_WORDS = {"as usual for its kind": "", "yes": "yes", "no": "no"}
 
 
-def step_panel(sheet: Sheet, step: Step, around: Surroundings, apply: Apply) -> list[Any]:
+class Pointer:
+    """The name of what a panel edits. It follows when the name changes, so that no edit goes to the old one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.listeners: list[Callable[[str], None]] = []
+
+    def rename(self, name: str) -> None:
+        """Point to the same thing under its new name."""
+        if name != self.name:
+            self.name = name
+            for listener in self.listeners:
+                listener(name)
+
+
+def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply) -> list[Any]:
     """Editors for one step."""
 
     def config(**changes: Any) -> None:
-        apply(lambda s: board.change_config(s, step.id, **changes))
+        apply(lambda s: board.change_config(s, pointer.name, **changes))
 
     def whole(**changes: Any) -> None:
-        apply(lambda s: board.change_step(s, step.id, **changes))
+        apply(lambda s: board.change_step(s, pointer.name, **changes))
 
     own: list[Any]
     more: list[tuple[str, list[Any]]] = []
@@ -75,10 +90,10 @@ def step_panel(sheet: Sheet, step: Step, around: Surroundings, apply: Apply) -> 
         case WaitConfig() as c:
             own = _wait(c, config)
     return [
-        _title(step.kind.value, step.id),
-        text_input("Label", step.label, lambda v: apply(lambda s: renaming.relabel(s, step.id, v)), limit=400),
+        _title(step.kind.value, pointer),
+        text_input("Label", step.label, lambda v: apply(lambda s: renaming.relabel(s, pointer.name, v)), limit=400),
         *own,
-        _folded(*more, ("Order, skipping, name", _rules(step, whole, apply))),
+        _folded(*more, ("Order, skipping, name", _rules(step, pointer, whole, apply))),
     ]
 
 
@@ -157,7 +172,7 @@ def _wait(c: WaitConfig, config: Callable[..., None]) -> list[Any]:
     ]
 
 
-def _rules(step: Step, whole: Callable[..., None], apply: Apply) -> list[Any]:
+def _rules(step: Step, pointer: Pointer, whole: Callable[..., None], apply: Apply) -> list[Any]:
     skip, allowed = step.skip, {None: "", True: "yes", False: "no"}[step.skip.allowed]
 
     def rule(**changes: Any) -> None:
@@ -183,15 +198,15 @@ def _rules(step: Step, whole: Callable[..., None], apply: Apply) -> list[Any]:
         text_input(
             "Name in expressions",
             step.id,
-            lambda v: apply(lambda s: renaming.rename_step(s, step.id, v.strip())),
+            lambda v: apply(lambda s: renaming.rename_step(s, pointer.name, v.strip())),
             limit=63,
         ),
     ]
 
 
-def edge_panel(sheet: Sheet, key: str, apply: Apply) -> list[Any]:
+def edge_panel(sheet: Sheet, pointer: Pointer, apply: Apply) -> list[Any]:
     """Editors for one edge."""
-    edge = sheet.find_edge(key)
+    edge = sheet.find_edge(pointer.name)
     assert edge is not None
     source, target = sheet.definition.find_step(edge.source), sheet.definition.find_step(edge.target)
     names = [s.label if s else i for s, i in ((source, edge.source), (target, edge.target))]
@@ -199,7 +214,7 @@ def edge_panel(sheet: Sheet, key: str, apply: Apply) -> list[Any]:
     options = {o: o for o in [*outcomes, "any"]}
 
     def change(**changes: Any) -> None:
-        apply(lambda s: board.change_edge(s, key, **changes))
+        apply(lambda s: board.change_edge(s, pointer.name, **changes))
 
     head = f"<h3>Connection</h3><h2>{label(names[0])} → {label(names[1])}</h2>"
     return [
@@ -249,9 +264,13 @@ def definition_panel(sheet: Sheet, apply: Apply) -> list[Any]:
     ]
 
 
-def _title(kind: str, name: str) -> Any:
-    said = f'<h3>{svg(kind, size=15)} {KIND_WORDS[kind]} <span class="mono">steps.{esc(name)}</span></h3>'
-    return html(said, margin=(0, 0, 12, 0))
+def _title(kind: str, pointer: Pointer) -> Any:
+    def words(name: str) -> str:
+        return f'<h3>{svg(kind, size=15)} {KIND_WORDS[kind]} <span class="mono">steps.{esc(name)}</span></h3>'
+
+    pane = html(words(pointer.name), margin=(0, 0, 12, 0))
+    pointer.listeners.append(lambda name: setattr(pane, "object", words(name)))
+    return pane
 
 
 def _folded(*sections: tuple[str, list[Any]]) -> Any:
