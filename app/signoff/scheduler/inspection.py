@@ -23,7 +23,7 @@ class Inspector:
     Every method that takes a task raises ``UnknownTask`` if it was never submitted.
     """
 
-    def __init__(self, core: SchedulerCore, lock: threading.Lock) -> None:
+    def __init__(self, core: SchedulerCore, lock: threading.RLock) -> None:
         self._core = core
         self._table = core.table
         self._lock = lock
