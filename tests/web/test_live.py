@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect
@@ -49,7 +50,7 @@ def chain() -> dict[str, Any]:
         for i in range(STEPS)
     ]
     ids = [s["id"] for s in steps]
-    edges = [{"from": a, "to": b} for a, b in zip(ids, ids[1:], strict=False)]
+    edges = [{"from": a, "to": b} for a, b in pairwise(ids)]
     return {"format": "signoff/1", "name": "chain", "title": "Chain", "steps": steps, "edges": edges}
 
 

@@ -12,7 +12,8 @@ from signoff.core.definition import MAX_STEPS, Definition, StepKind
 from signoff.core.document import read_document, write_document
 from signoff.core.rejection import Rejection
 from signoff.core.validate import NAME, Surroundings, is_publishable
-from signoff.web.models import renaming, sheet as board
+from signoff.web.models import renaming
+from signoff.web.models import sheet as board
 from signoff.web.models.naming import identifier
 from signoff.web.models.sheet import Sheet
 from signoff.web.models.undo import Undo

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 class Doors:
     """ASGI middleware in front of everything.
 
-    A socket needs an `Origin` header that names this very host or a listed one, compared exactly. Panel's `/autoload.js`
-    and `/metadata` would hand a page's session to whoever includes them; nobody needs them here.
+    A socket needs an `Origin` header that names this very host or a listed one, compared exactly. Panel's
+    `/autoload.js` and `/metadata` would hand a page's session to whoever includes them; nobody needs them here.
     """
 
     def __init__(self, app: ASGIApp, *, origins: tuple[str, ...] = ()) -> None:

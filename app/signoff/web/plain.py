@@ -9,7 +9,10 @@ from signoff.web.escape import esc
 from signoff.web.files import address
 from signoff.web.settings import THEME_COOKIE
 
-NAV = '<nav aria-label="Main"><a href="/inbox">Inbox</a><a href="/runs">Runs</a><a href="/definitions">Definitions</a></nav>'
+NAV = (
+    '<nav aria-label="Main"><a href="/inbox">Inbox</a><a href="/runs">Runs</a>'
+    '<a href="/definitions">Definitions</a></nav>'
+)
 
 
 def plain_page(

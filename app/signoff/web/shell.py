@@ -135,7 +135,8 @@ def _demo_line(visitor: Visitor) -> list[Any]:
 
 def _who(visitor: Visitor) -> str:
     demo = '<span class="demo">Demo</span>' if visitor.site.settings.demo else ""
-    return f"""<div class="who">{demo}<span class="name" title="{esc(", ".join(visitor.person.roles))}">{label(visitor.person.name)}</span>
+    name = f'<span class="name" title="{esc(", ".join(visitor.person.roles))}">{label(visitor.person.name)}</span>'
+    return f"""<div class="who">{demo}{name}
 <form method="post" action="/logout"><input type="hidden" name="token" value="{visitor.visit.form_token}">
 <button>Sign out</button></form></div>"""
 

@@ -53,20 +53,21 @@ class Site:
     def close_pages(self, secret: str) -> None:
         """Lead the open pages of an ended session to the login page, and cut their sockets."""
         for document in self.pages.end(secret):
-            document.add_next_tick_callback(partial(_dismiss, document))
+            document.add_next_tick_callback(partial(_dismiss, self.gate.panel.core, document))
 
 
-def _dismiss(document: Any) -> None:
+def _dismiss(core: Any, document: Any) -> None:
     location = pn.state._locations.get(document)
     if location is not None:
         location.reload = True
-    document.add_timeout_callback(partial(_cut, document), CUT_AFTER_MS)
+    document.add_timeout_callback(partial(_cut, core, document), CUT_AFTER_MS)
 
 
-def _cut(document: Any) -> None:
-    session = document.session_context.session if document.session_context else None
-    for connection in list(getattr(session, "_subscribed_connections", ())):
-        asyncio.ensure_future(connection._socket.close(4001, "The session has ended."))
+async def _cut(core: Any, document: Any) -> None:
+    for connection in list(core._clients):
+        session = connection._session
+        if session is not None and session.document is document:
+            await connection._socket.close(4001, "The session has ended.")
 
 
 class Visitor:

@@ -154,7 +154,8 @@ _CARD = {
 def _card(template: dict[str, Any], begin: Any) -> Any:
     document = template["document"]
     title, steps = document.get("title", document.get("name", "")), len(document.get("steps", []))
-    words = f'<h2>{label(title)}</h2><p class="said">{esc(template.get("summary", ""))}</p><p class="soft small">{steps} steps</p>'
+    about = f'<p class="said">{esc(template.get("summary", ""))}</p><p class="soft small">{steps} steps</p>'
+    words = f"<h2>{label(title)}</h2>{about}"
     button = pmui.Button(label=f"Use “{title}”", variant="outlined", margin=0, on_click=begin)
     return pn.Column(html(f'<div class="stack">{words}</div>', margin=(0, 0, 12, 0)), button, styles=_CARD, margin=0)
 

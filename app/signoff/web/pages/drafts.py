@@ -29,7 +29,7 @@ class DraftKeeper:
         return sheet != self._saved
 
     async def save(self, actor: Actor, sheet: Sheet) -> bool:
-        """Store the sheet on top of the revision it is based on; False, with a sentence, where that is not the newest."""
+        """Store the sheet on top of its revision; False, with a sentence, where that is not the newest."""
         site = self._visitor.site
         document, layout, based_on = sheet.document(), sheet.layout(), self.revision
         try:

@@ -33,7 +33,8 @@ def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
             return empty("Nothing waits for you.", more=link("/runs", "Look at the runs"))
         more = link(f"/inbox?cursor={page.next_cursor}", "Show more", css="button") if page.next_cursor else ""
         head = ("What", "Process", "Asked by", "Waiting since", "Due")
-        return f'{table(head, (_row(i, visitor.name_of(i.started_by)) for i in page.items), name="Inbox")}<p class="row">{more}</p>'
+        rows = (_row(i, visitor.name_of(i.started_by)) for i in page.items)
+        return f'{table(head, rows, name="Inbox")}<p class="row">{more}</p>'
 
     pane = html(draw())
 
@@ -83,15 +84,14 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
             )
 
     visitor.site.live.follow(run_topic(tenant, run_id), visitor.document, again)
+    facts = _facts(item, visitor.name_of(item.started_by))
     crumb = Safe(f"{link('/inbox', 'Inbox')} / {label(item.title)}")
     return frame(
         visitor,
         item.label,
         html(heading(Safe(label(item.label)), crumb=crumb)),
         changed,
-        html(
-            f'<div class="stack" style="max-width:760px;margin-top:12px">{_facts(item, visitor.name_of(item.started_by))}{_form(visitor, item)}</div>'
-        ),
+        html(f'<div class="stack" style="max-width:760px;margin-top:12px">{facts}{_form(visitor, item)}</div>'),
     )
 
 
@@ -112,7 +112,8 @@ def _facts(item: InboxItem, asker: str) -> str:
     }
     if count:
         about["Approvals"] = count
-    return f"""{asks}<div class="card"><h3>What you decide on</h3>{pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"}</div>
+    shown = pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"
+    return f"""{asks}<div class="card"><h3>What you decide on</h3>{shown}</div>
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 

@@ -27,7 +27,8 @@ CHUNK = 40
 READ_PAUSE_MS = 60
 """Colours change at once; the explanation is read again once per burst of changes."""
 LEGEND = Safe(
-    '<div class="legend" aria-label="Connections"><span><i class="open"></i>not decided yet</span><span><i></i>taken</span>'
+    '<div class="legend" aria-label="Connections"><span><i class="open"></i>not decided yet</span>'
+    "<span><i></i>taken</span>"
     '<span><i class="dead"></i>not taken</span><span><i class="blocked"></i>blocked</span></div>'
 )
 
@@ -124,7 +125,8 @@ class _RunPage:
         kind = {"stalled": "error", "failed": "error", "succeeded": "success", "paused": "warning"}.get(
             row.status, "info"
         )
-        said = f"""<div class="notice {kind}" role="status" aria-live="polite"><p class="said">{esc(explanation.sentence)}</p>{following}</div>"""
+        said = f'<p class="said">{esc(explanation.sentence)}</p>{following}'
+        said = f'<div class="notice {kind}" role="status" aria-live="polite">{said}</div>'
         given = f"<details><summary>Input and origin</summary>{pairs({**about, **self.view.state.input})}</details>"
         self.top.object = f'<div class="stack" style="margin-top:10px">{said}{given}</div>'
         self._show_step()

@@ -80,7 +80,7 @@ class Canvas:
             self._drawing = False
 
     def draw_again(self, sheet: Sheet, problems: Mapping[str, str]) -> None:
-        """Draw after the browser has shown something that was refused: once it has settled, so that it is taken back."""
+        """Draw once the browser has settled what was refused, so that it is taken back."""
         self._document.add_next_tick_callback(lambda: self.draw(sheet, problems))
 
     def settle(self) -> None:

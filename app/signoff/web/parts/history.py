@@ -39,7 +39,8 @@ def _row(event: EventView) -> str:
     style = f' style="--c:var(--s-{colour})"' if colour else ""
     by = f" · {label(event.actor)}" if event.actor else ""
     return (
-        f'<li data-sequence="{event.sequence}" data-type="{esc(event.type)}"><span class="dot"{style}></span><div class="what">'
+        f'<li data-sequence="{event.sequence}" data-type="{esc(event.type)}"><span class="dot"{style}></span>'
+        '<div class="what">'
         f'{label(event.sentence)}<div class="soft small">{event.sequence} · {clock(event.at)}{by}</div></div></li>'
     )
 
@@ -50,10 +51,14 @@ def attempts_list(attempts: Iterable[AttemptView]) -> Safe:
         f"<li><span class='dot' style='--c:var(--s-{_attempt_colour(a.status)})'></span><div class='what'>"
         f"Attempt {a.attempt}{f' (generation {a.generation})' if a.generation > 1 else ''}: "
         f"{badge(_attempt_colour(a.status), step_word(a.status).lower())}"
-        f"<div class='soft small'>{clock(a.created_at)}{f' · worker {label(a.worker)}' if a.worker else ''}</div></div></li>"
+        f"<div class='soft small'>{clock(a.created_at)}{_worker(a)}</div></div></li>"
         for a in attempts
     )
     return Safe(f'<ol class="history" aria-label="Attempts">{rows}</ol>')
+
+
+def _worker(attempt: AttemptView) -> str:
+    return f" · worker {label(attempt.worker)}" if attempt.worker else ""
 
 
 def _attempt_colour(status: str) -> str:

@@ -35,7 +35,8 @@ def badge(status: str, words: str) -> Safe:
     """A word in the colour of a state, with its icon."""
     icon = status if status in PATHS else "pending"
     return Safe(
-        f'<span class="badge" style="--c:var(--s-{esc(icon)})" data-status="{esc(status)}">{svg(icon, size=13)}{esc(words)}</span>'
+        f'<span class="badge" style="--c:var(--s-{esc(icon)})" data-status="{esc(status)}">'
+        f"{svg(icon, size=13)}{esc(words)}</span>"
     )
 
 

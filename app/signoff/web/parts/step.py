@@ -20,7 +20,8 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
     explained = view.explanation.of(step_id)
     following = f'<p class="soft said">{esc(explained.next)}</p>' if explained.next else ""
     parts = [
-        f'<div class="row">{step_badge(state.status.value, step.kind.value)}<span class="soft small">{svg(step.kind.value, size=14)} '
+        f'<div class="row">{step_badge(state.status.value, step.kind.value)}'
+        f'<span class="soft small">{svg(step.kind.value, size=14)} '
         f"{KIND_WORDS[step.kind.value]}</span></div>",
         f"<h2>{label(step.label)}</h2>",
         f'<p class="said">{esc(explained.sentence)}</p>{following}',

@@ -92,11 +92,13 @@ def _set(response: Response, settings: WebSettings, name: str, value: str, same_
 
 def _form(site: Site, request: Request, target: str, wrong: str = "", login: str = "", status: int = 200) -> Response:
     token = request.cookies.get(site.settings.form_cookie) or secrets.token_urlsafe(32)
-    hidden = f'<input type="hidden" name="token" value="{esc(token)}"><input type="hidden" name="next" value="{esc(target)}">'
+    hidden = f'<input type="hidden" name="token" value="{esc(token)}">'
+    hidden += f'<input type="hidden" name="next" value="{esc(target)}">'
     error = f'<p class="error said" role="alert">{esc(wrong)}</p>' if wrong else ""
     body = f"""<div class="card"><h1>Sign in</h1>{error}<form method="post" action="/login">{hidden}
-<label>Login <input name="login" autocomplete="username" value="{esc(login)}" required maxlength="200" autofocus></label>
-<label>Password <input name="password" type="password" autocomplete="current-password" required maxlength="1000"></label>
+<label>Login <input name="login" autocomplete="username" value="{esc(login)}" required maxlength="200" autofocus>
+</label><label>Password <input name="password" type="password" autocomplete="current-password" required
+maxlength="1000"></label>
 <button>Sign in</button></form></div>{_demo_people(site, hidden) if site.settings.demo else ""}"""
     page = plain_page(request, "Sign in", body, status=status, nav=False)
     _set(page, site.settings, site.settings.form_cookie, token, "strict")
@@ -112,4 +114,5 @@ def _demo_people(site: Site, hidden: str) -> str:
         if p.active
     )
     return f"""<div class="card"><h2>Demo people</h2><p class="soft">This is a demo on this machine: people and data are
-made up. Choose one to sign in; the password of everyone is <b>{DEMO_PASSWORD}</b>.</p><ul class="people">{rows}</ul></div>"""
+made up. Choose one to sign in; the password of everyone is <b>{DEMO_PASSWORD}</b>.</p>
+<ul class="people">{rows}</ul></div>"""
