@@ -13,11 +13,10 @@ import statistics
 import sys
 from collections import defaultdict
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.scheduler_cases import DRIVERS, Sample, available, measure
+from tests.bench.scheduler_cases import DRIVERS, Sample, available, measure, version
 
 REPORT = Path(__file__).resolve().parents[2] / "assets" / "docs" / "benchmarks-scheduler.md"
 GOAL_IN_ORDER, GOAL_SHUFFLED, GOAL_MEMORY = 0.7, 1.0, 0.9
@@ -125,7 +124,7 @@ def flat_table(results: Results) -> list[str]:
 
 def machine() -> str:
     """Where this was measured, in one sentence."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("networkx", "rustworkx") if available(name))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("networkx", "rustworkx") if available(name))
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores shared with others (load {load} "

@@ -5,14 +5,15 @@ Time is the processor time of that process: one thread, no waiting, and neighbou
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 type Graph = tuple[list[tuple[int, ...]], Sequence[int]]
@@ -190,15 +191,28 @@ DRIVERS: dict[str, Callable[[Graph, bool], tuple[float, float]]] = {
 }
 
 
+def python_for(driver: str) -> str:
+    """The interpreter a driver runs in: rustworkx lives with the other peers, if `make setup-bench` made a place."""
+    return os.environ.get("SIGNOFF_BENCH_PEER_PY", sys.executable) if driver == "rustworkx" else sys.executable
+
+
+@cache
+def version(library: str) -> str:
+    """Version of an installed library, empty if it is not there."""
+    ask = f"from importlib.metadata import version; print(version({library!r}))"
+    done = subprocess.run([python_for(library), "-c", ask], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
 def available(driver: str) -> bool:
     """Whether the library of a driver is installed."""
     library = driver.split(",")[0]
-    return library == "signoff" or importlib.util.find_spec(library) is not None
+    return library in ("signoff", "graphlib") or bool(version(library))
 
 
 def measure(driver: str, shape: str, size: int, shuffled: bool) -> Sample:
     """Run one driver in a process of its own."""
-    command = [sys.executable, "-m", "tests.bench.scheduler_cases", driver, shape, str(size), str(int(shuffled))]
+    command = [python_for(driver), "-m", "tests.bench.scheduler_cases", driver, shape, str(size), str(int(shuffled))]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode:
         raise RuntimeError(f"{driver} failed on {shape} {size}: {done.stderr[-500:]}")
