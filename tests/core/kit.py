@@ -1,4 +1,7 @@
-"""Short ways to write a definition, run it through the pure core, and be people, workers and clocks."""
+"""Short ways to write a definition, run it through the pure core, and be people, workers and clocks.
+
+Every accepted command of every test goes through the ledger of `checks`: replay, codec, rows, joins, sentences.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,14 @@ from signoff.core.decide import decide
 from signoff.core.definition import Definition
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
-from signoff.core.events import Event
+from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, ErrorInfo, RunState, StepState, TimerKind
 from signoff.core.validate import is_publishable, validate
+from tests.core.checks import Ledger
 
 START = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 OPERATOR = Actor("person", "olga", "Olga Ops", "web")
@@ -90,6 +94,7 @@ class World:
         self.now = START
         self.jitter = 0.0
         self.directory = directory
+        self.ledger = Ledger(self.plan)
         self.start = c.StartRun(actor=person(by), run_id="r1", tenant="t", input=input or {})
         self.ok(self.start)
 
@@ -97,9 +102,16 @@ class World:
         answer = decide(self.plan, self.state, command, Facts(self.now, self.jitter, self.directory))
         if isinstance(answer, Rejection):
             return answer
-        self.state, new = answer
+        assert answer[1], "accepted, but nothing happened"
+        self.keep(*answer)
+        return answer[1]
+
+    def keep(self, state: RunState, new: tuple[Event, ...]) -> None:
+        """Go on to the next state, after the ledger has checked every invariant."""
+        assert not self.state.is_terminal or all(isinstance(x, EvidenceRecorded) for x in new), "a terminal run changed"
+        self.ledger.follow(self.state, state, new, list(self.directory.people))
+        self.state = state
         self.events.extend(new)
-        return new
 
     def ok(self, command: c.Command) -> tuple[Event, ...]:
         answer = self.send(command)
@@ -111,6 +123,7 @@ class World:
         answer = self.send(command)
         assert isinstance(answer, Rejection), answer
         assert self.state is before
+        assert answer.code
         assert answer.message.endswith((".", "!", "?")), answer.message
         return answer
 

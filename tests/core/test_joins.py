@@ -298,3 +298,16 @@ def test_two_failures_one_retried(first: str) -> None:
         world.done("b")
     world.done("c")
     assert world.run == "succeeded"
+
+
+def test_conditions_can_ask_how_a_branch_ended_that_was_never_done() -> None:
+    links = [
+        edge("a:failed>b"),
+        edge("a>c"),
+        edge("b>d"),
+        edge("c>d"),
+        edge("d>e", when="steps.b.outcome == 'not_taken'"),
+    ]
+    world = World(document(*map(activity, "abcde"), edges=links))
+    world.done("a", "c", "d")
+    assert world.statuses["e"] == "scheduled"

@@ -152,3 +152,26 @@ def test_a_return_inside_a_join_waits_for_both_branches_again() -> None:
     world.approve("p", "ann")
     world.done("end")
     assert world.run == "succeeded"
+
+
+def test_what_a_finished_branch_makes_ready_begins_again_at_once() -> None:
+    steps = [activity("a"), activity("x"), approval("p", returns_to=["a"]), activity("j", join="any")]
+    world = World(document(*steps, edges="a>p a>j x>j"))
+    world.done("x", "a")
+    assert world.statuses["j"] == "scheduled"
+    world.ok(world.vote("p", "ann", "returned"))
+    assert world.statuses == {"a": "scheduled", "x": "succeeded", "p": "pending", "j": "scheduled"}
+    assert (world.step("j").generation, world.step("j").attempt) == (2, 1)
+    world.done("j", "a")
+    world.approve("p", "ann")
+    assert world.run == "succeeded"
+
+
+def test_an_approval_that_work_is_returned_to_is_asked_again() -> None:
+    steps = [approval("first"), approval("p", returns_to=["first"]), approval("beside", required=2)]
+    world = World(document(*steps, edges="first>p first>beside"))
+    world.approve("first", "ann")
+    world.approve("beside", "ann")
+    world.ok(world.vote("p", "bob", "returned"))
+    assert world.statuses == {"first": "waiting", "p": "pending", "beside": "pending"}
+    assert {k: v for k, v in world.ledger.rows.approvals.items() if v == "open"} == {("first", 2): "open"}

@@ -201,11 +201,21 @@ def test_what_is_not_known_here_is_not_checked() -> None:
     assert problems_of(doc, Surroundings()) == ()
 
 
-@pytest.mark.parametrize(
-    "when",
-    ["input.n > 1.0", "input.n > 1", "input.t == 'x'", "int(input.t) > 5", "input.o == 'x'", "size(input.t) > 2",
-     "1.0 / input.n > 2.0", "has(input.o) && input.o > 5", "steps.a.output.anything > 1"],
-)  # fmt: skip
+MAYBE_RIGHT = (
+    "input.n > 1.0",
+    "input.n > 1",
+    "input.t == 'x'",
+    "int(input.t) > 5",
+    "input.o == 'x'",
+    "size(input.t) > 2",
+    "1.0 / input.n > 2.0",
+    "has(input.o) && input.o > 5",
+    "steps.a.output.anything > 1",
+    "has(steps.a.output.ok) ? steps.a.output.ok : input.t",
+)
+
+
+@pytest.mark.parametrize("when", MAYBE_RIGHT)
 def test_what_may_be_right_is_not_called_wrong(when: str) -> None:
     assert is_publishable(problems_of(cond(when)))
 

@@ -37,8 +37,7 @@ def evidence(world: World, refused: c.Command, kind: str) -> None:
         step=step,
         data={"code": answer.code},
     )
-    world.events.append(event)
-    world.state = evolve(world.plan, world.state, event)
+    world.keep(evolve(world.plan, world.state, event), (event,))
 
 
 def template(name: str, **values: Any) -> World:
