@@ -32,7 +32,6 @@ DOCUMENT = document(
     activity("c", join="any", retry={"max_attempts": 1}, timeouts={"run_s": 20.0}),
     edges="a>p p>b p:expired>c b>c",
 )
-MOST_GENERATIONS, MOST_CLAIMS = 3, 4
 WORKERS = (WORKER, replace(WORKER, id="w2"))
 Claim = tuple[str, int, int, int]
 
@@ -51,19 +50,26 @@ class Search:
     """What has been seen."""
 
     plan: Plan
+    generations: int
+    claims: int
     seen: set[object] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     depth: int = 0
     transitions: int = 0
 
 
-def run_search(most: int) -> Search:
+def run_search(most: int, *, generations: int = 3, claims: int = 4) -> Search:
     """Breadth-first search until `most` distinct states were seen or none is left.
+
+    Args:
+        most: stop at so many.
+        generations: retries beyond this generation of a step are not followed.
+        claims: nor are runs with more claims than this. With 3 and 4 the world has 31,705 states.
 
     Raises:
         AssertionError: a state breaks an invariant.
     """
-    search = Search(plan_of(DOCUMENT))
+    search = Search(plan_of(DOCUMENT), generations, claims)
     start = c.StartRun(actor=person("dan"), run_id="r1", tenant="t")
     first = _after(search, Node(RunState(), START), start)
     assert first is not None
@@ -74,7 +80,7 @@ def run_search(most: int) -> Search:
         search.depth = depth
         for now, command in _actions(search.plan, node):
             new = _after(search, replace(node, now=now), command)
-            if new is None or not _small(new):
+            if new is None or not _small(search, new):
                 continue
             key = _key(new)
             if key not in search.seen:
@@ -83,8 +89,9 @@ def run_search(most: int) -> Search:
     return search
 
 
-def _small(node: Node) -> bool:
-    return len(node.claims) <= MOST_CLAIMS and all(s.generation <= MOST_GENERATIONS for s in node.state.steps.values())
+def _small(search: Search, node: Node) -> bool:
+    few = all(s.generation <= search.generations for s in node.state.steps.values())
+    return few and len(node.claims) <= search.claims
 
 
 def _after(search: Search, node: Node, command: c.Command) -> Node | None:
@@ -160,7 +167,7 @@ def _step_key(s: StepState, now: datetime) -> object:
 
 def main(most: int) -> None:
     """Search and report."""
-    found = run_search(most)
+    found = run_search(most, generations=5, claims=8)
     print(f"{len(found.seen)} states, depth {found.depth}, {found.transitions} commands, no violation")
     for code, count in found.answers.most_common():
         print(f"  {code}: {count}")
