@@ -9,6 +9,8 @@ import pytest
 
 from signoff import errors
 from signoff.engine.writer import Writer
+from signoff.runtime.local import LocalLink
+from signoff.runtime.worker import Worker
 from tests.engine.office import TENANT, Clock, Connectors, Office, ask, call, chain, open_office, person
 
 
@@ -125,8 +127,12 @@ def test_a_lost_worker_counts_as_an_attempt_and_its_late_answer_is_evidence(tmp_
         run_id = office.start("one")
         assert office.connectors.begun.acquire(timeout=10)
         office.running.workers[0]._pulse.close()  # the worker hangs: no heartbeat any more
+        other = Worker("other", LocalLink(office.running.writer), office.connectors, slots=2)
+        other.start()
+        office.running.workers.append(other)
         clock.move(seconds=6)
-        office.until(run_id, lambda v: v.state.steps["a"].fence == 2)
+        view = office.until(run_id, lambda v: v.state.steps["a"].fence == 2)
+        assert view.state.steps["a"].worker == "other", "a worker that let a lease run out gets nothing more"
         assert office.connectors.begun.acquire(timeout=10)
         office.connectors.let_go.set()
         view = office.until_status(run_id, "succeeded")

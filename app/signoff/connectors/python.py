@@ -43,8 +43,8 @@ class PythonConnector:
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name
         self._function = function
-        parameters = inspect.signature(function).parameters
-        self._takes = {p for p in ("idempotency_key", "stop", "call") if p in parameters}
+        self._signature = inspect.signature(function)
+        self._takes = {p for p in ("idempotency_key", "stop", "call") if p in self._signature.parameters}
 
     def __call__(self, call: Call) -> Any:
         """Call the function with the input as keyword arguments."""
@@ -53,7 +53,7 @@ class PythonConnector:
         known = {"idempotency_key": call.key, "stop": call.stop, "call": call}
         arguments = {**call.input, **{k: v for k, v in known.items() if k in self._takes}}
         try:
-            inspect.signature(self._function).bind(**arguments)
+            self._signature.bind(**arguments)
         except TypeError as error:
             raise ActivityError(
                 f"'{self._name}' was called wrongly: {error}", code="bad_input", retryable=False

@@ -122,14 +122,27 @@ def decode_event(wire: str, version: int, at: datetime, step: str, data: Mapping
     return event
 
 
-def encode_snapshot(state: RunState) -> dict[str, Any]:
-    """The state without input and outputs."""
+StepMemo = dict[str, tuple[StepState, dict[str, Any]]]
+
+
+def encode_snapshot(state: RunState, memo: StepMemo | None = None) -> dict[str, Any]:
+    """The state without input and outputs.
+
+    Args:
+        memo: kept by the caller beside a run; steps that have not changed since are not encoded again.
+    """
     data = _RUN.encode(state)
     steps = data["steps"] = {}
     for i, s in state.steps.items():
+        known = memo.get(i) if memo is not None else None
+        if known is not None and known[0] is s:
+            steps[i] = known[1]
+            continue
         steps[i] = _STEP.encode(s)
         if s.approval:
             steps[i]["approval"] = _APPROVAL.encode(s.approval)
+        if memo is not None:
+            memo[i] = (s, steps[i])
     return data
 
 

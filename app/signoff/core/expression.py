@@ -71,7 +71,7 @@ class Expression:
         if self.has_macro:
             _refuse_long_lists(scope, self.source)
         try:
-            value = self.program.execute(dict(scope))
+            value = self.program.execute(self._read_from(scope))
         except KeyError as error:
             missing = str(error).strip("'\"")
             raise ExpressionError(f"In '{self.source}' the value '{missing}' is missing.") from None
@@ -85,6 +85,15 @@ class Expression:
             return plain_json(value)
         except ValueError as error:
             raise ExpressionError(f"'{self.source}' gives something that cannot be stored. {error}") from None
+
+    def _read_from(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        """Only what the expression names: handing over the rest would cost more than evaluating it."""
+        given, steps = scope["input"], scope["steps"]
+        return {
+            "input": given if "*" in self.inputs else {name: given[name] for name in self.inputs if name in given},
+            "steps": {name: steps[name] for name, _ in self.steps if name in steps},
+            "run": scope["run"],
+        }
 
     def decide(self, scope: Mapping[str, Any]) -> bool:
         """The value of a condition; anything but true or false is an error, never a silent false."""

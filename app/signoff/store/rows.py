@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from signoff.core.codec import encode_event, encode_snapshot
+from signoff.core.codec import StepMemo, encode_event, encode_snapshot
 from signoff.core.effects import (
     ApprovalMoved,
     ApprovalPut,
@@ -32,11 +32,15 @@ from signoff.store.times import to_micros
 
 @dataclass(slots=True)
 class RunKey:
-    """How a run is known to the store: its integer key, its version's key, and the sequence it was read at."""
+    """How a run is known to the store: its integer key, its version's key, and the sequence it was read at.
+
+    `memo` keeps encoded steps between snapshots.
+    """
 
     pk: int
     version_id: int
     stored_sequence: int = 0
+    memo: StepMemo = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -189,7 +193,7 @@ class Rows:
         """Rows to insert (new runs) and to update, the latter conditional on the stored sequence."""
         new, changed = [], []
         for run, state, at in self.runs.values():
-            snapshot = dump(encode_snapshot(state))
+            snapshot = dump(encode_snapshot(state, run.memo))
             micros = to_micros(at)
             if run.stored_sequence == 0:
                 started = to_micros(state.started_at or at)

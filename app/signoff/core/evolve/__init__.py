@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from signoff.core import events as e
+from signoff.core.altered import altered
 from signoff.core.evolve import approvals, runs, steps
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
@@ -44,7 +44,7 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
 
 def evolve(plan: Plan, state: RunState, event: e.Event) -> RunState:
     """The state after one more event; its sequence is one higher."""
-    return _HANDLERS[type(event)](plan, replace(state, sequence=state.sequence + 1), event)
+    return _HANDLERS[type(event)](plan, altered(state, sequence=state.sequence + 1), event)
 
 
 def replay(plan: Plan, events: Iterable[e.Event], state: RunState | None = None) -> RunState:

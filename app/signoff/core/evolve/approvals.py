@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from signoff.core import events as e
+from signoff.core.altered import altered
 from signoff.core.evolve.steps import with_step
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person
@@ -33,14 +32,14 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     assert step.approval is not None
     person = find_person(event.actor.id, step.approval.roster) or event.actor.id
     vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
-    approval = replace(step.approval, votes=(*step.approval.votes, vote))
+    approval = altered(step.approval, votes=(*step.approval.votes, vote))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
 
 def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
     """Approved or rejected."""
     status = StepStatus.SUCCEEDED if event.outcome == "approved" else StepStatus.REJECTED
-    state = replace(state, outputs={**state.outputs, event.step: event.output})
+    state = altered(state, outputs={**state.outputs, event.step: event.output})
     return with_step(state, event.step, event.at, status=status, outcome=event.outcome, edges=event.edges)
 
 
@@ -55,7 +54,7 @@ def voided(plan: Plan, state: RunState, event: e.ApprovalVoided) -> RunState:
         changed=state.sequence,
         since=event.at,
     )
-    return replace(state, steps={**state.steps, event.step: fresh})
+    return altered(state, steps={**state.steps, event.step: fresh})
 
 
 def returned(plan: Plan, state: RunState, event: e.WorkReturned) -> RunState:
@@ -73,7 +72,7 @@ def returned(plan: Plan, state: RunState, event: e.WorkReturned) -> RunState:
             since=event.at,
         )
     edges = {k: v for k, v in state.edges.items() if plan.edges[k].source not in again}
-    return replace(state, steps=steps, edges=edges)
+    return altered(state, steps=steps, edges=edges)
 
 
 def expired(plan: Plan, state: RunState, event: e.ApprovalExpired) -> RunState:

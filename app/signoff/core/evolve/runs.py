@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from signoff.core import events as e
+from signoff.core.altered import altered
 from signoff.core.plan import Plan
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState
 
@@ -32,13 +32,13 @@ def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
 
 def paused(plan: Plan, state: RunState, event: e.RunPaused) -> RunState:
     """Clocks stop; due times keep their value and are shifted on resume."""
-    return replace(state, status=RunStatus.PAUSED, since=event.at, reason=event.reason, paused_at=event.at)
+    return altered(state, status=RunStatus.PAUSED, since=event.at, reason=event.reason, paused_at=event.at)
 
 
 def resumed(plan: Plan, state: RunState, event: e.RunResumed) -> RunState:
     """Clocks go on. Where nothing can, `run.stalled` follows in the same commit."""
     state = _clocks_go_on(state, event.at)
-    return replace(state, status=RunStatus.RUNNING, since=event.at, reason="")
+    return altered(state, status=RunStatus.RUNNING, since=event.at, reason="")
 
 
 def _clocks_go_on(state: RunState, at: datetime) -> RunState:
@@ -53,23 +53,23 @@ def _clocks_go_on(state: RunState, at: datetime) -> RunState:
             continue
         stood = at - max(began, s.since or began)
         first = s.first_scheduled_at
-        steps[i] = replace(
+        steps[i] = altered(
             s,
             due=s.due + stood if s.due else None,
             first_scheduled_at=first + (at - max(began, first)) if first else None,
         )
-    return replace(state, paused_at=None, steps=steps)
+    return altered(state, paused_at=None, steps=steps)
 
 
 def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:
     """A person is needed."""
-    return replace(state, status=RunStatus.STALLED, since=event.at, reason=event.reason)
+    return altered(state, status=RunStatus.STALLED, since=event.at, reason=event.reason)
 
 
 def stopping(plan: Plan, state: RunState, event: e.RunStopping) -> RunState:
     """No new work; what is under way is awaited. A pause ends here."""
     state = _clocks_go_on(state, event.at)
-    return replace(
+    return altered(
         state,
         status=RunStatus.CANCELLING,
         since=event.at,
@@ -80,20 +80,20 @@ def stopping(plan: Plan, state: RunState, event: e.RunStopping) -> RunState:
 
 def ended(plan: Plan, state: RunState, event: e.RunEnded) -> RunState:
     """A terminal state, for ever."""
-    return replace(
+    return altered(
         state,
         status=RunStatus(event.outcome),
         since=event.at,
         reason=event.reason,
         stopping="",
         paused_at=None,
-        steps={i: replace(s, timer=None, due=None) if s.timer else s for i, s in state.steps.items()},
+        steps={i: altered(s, timer=None, due=None) if s.timer else s for i, s in state.steps.items()},
     )
 
 
 def input_edited(plan: Plan, state: RunState, event: e.InputEdited) -> RunState:
     """The mended input."""
-    return replace(state, input=event.input, input_changed=state.sequence)
+    return altered(state, input=event.input, input_changed=state.sequence)
 
 
 def unchanged(plan: Plan, state: RunState, event: e.Event) -> RunState:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from signoff.core import events as e
+from signoff.core.altered import altered
 from signoff.core.plan import Plan
 from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
 
@@ -25,13 +25,13 @@ def with_step(
     old = state.steps[step]
     if changes.get("status", old.status) is not old.status:
         changes["since"] = at
-    new = replace(old, changed=state.sequence, timer=timer, due=due, **changes)
+    new = altered(old, changed=state.sequence, timer=timer, due=due, **changes)
     steps = {**state.steps, step: new}
-    return replace(state, steps=steps, edges={**state.edges, **dict(edges)} if edges else state.edges)
+    return altered(state, steps=steps, edges={**state.edges, **dict(edges)} if edges else state.edges)
 
 
 def _with_output(state: RunState, step: str, output: Any) -> RunState:
-    return replace(state, outputs={**state.outputs, step: output})
+    return altered(state, outputs={**state.outputs, step: output})
 
 
 def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunState:
@@ -153,7 +153,7 @@ def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
     )
     edges = {k: v for k, v in state.edges.items() if plan.edges[k].source != event.step}
     edges.update(event.edges)
-    state = replace(state, steps={**state.steps, event.step: fresh}, edges=edges)
+    state = altered(state, steps={**state.steps, event.step: fresh}, edges=edges)
     return _run_goes_on(state, event.at)
 
 
@@ -172,10 +172,10 @@ def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunSta
                     generation=old.generation + 1, round=old.round, effect=old.effect, fence=old.fence,
                     changed=state.sequence, since=at,
                 )  # fmt: skip
-    return replace(state, steps=steps, edges=edges)
+    return altered(state, steps=steps, edges=edges)
 
 
 def _run_goes_on(state: RunState, at: datetime) -> RunState:
     if state.status is RunStatus.STALLED:
-        return replace(state, status=RunStatus.RUNNING, since=at, reason="")
+        return altered(state, status=RunStatus.RUNNING, since=at, reason="")
     return state
