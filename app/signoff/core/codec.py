@@ -129,6 +129,7 @@ def encode_snapshot(state: RunState, memo: StepMemo | None = None) -> dict[str, 
     """The state without input and outputs.
 
     Args:
+        state: the run.
         memo: kept by the caller beside a run; steps that have not changed since are not encoded again.
     """
     data = _RUN.encode(state)
