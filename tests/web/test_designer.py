@@ -184,7 +184,7 @@ def test_hostile_long_and_right_to_left_labels_are_text(visit: Visitors, office:
         "/definitions/hostile/draft",
         "/definitions/hostile/start",
     )
-    for width in (390, 768, 1440):
+    for width in (320, 768, 1440):
         ada = visit("ada", width=width)
         for path in (*pages, "/runs", f"/runs/{run_id}"):
             visit.go(ada, path)

@@ -63,6 +63,8 @@ def test_a_run_is_started_watched_decided_failed_and_repaired(visit: Visitors, o
     events = office.signoff.queries.list_events(TENANT, run_id)
     assert sum("retr" in e.type and "step" in e.type for e in events) == 1, [e.type for e in events]
     assert [e.sequence for e in events] == list(range(1, len(events) + 1))
+    started = [r.run_id for r in office.signoff.queries.list_runs(TENANT).items if r.started_by == "ada"]
+    assert started == [run_id], "two clicks on Start made two runs"
 
 
 def test_a_failed_step_is_skipped_with_a_substitute_output(visit: Visitors, office: Office) -> None:
@@ -120,3 +122,40 @@ def test_lists_follow_what_happens_and_can_be_filtered(visit: Visitors, office: 
     expect(max_.locator(f'a[href="/inbox/{run_id}/approve"]')).to_have_count(0)
     visit.go(ada, "/runs?status=cancelled")
     expect(ada.get_by_text("No run fits these filters.")).to_be_visible()
+
+
+def ordered(page: Page, action: str, reason: str) -> None:
+    """An operator's command with its reason."""
+    page.get_by_role("button", name=action, exact=True).click()
+    page.get_by_label("Reason").fill(reason)
+    page.get_by_role("dialog").get_by_role("button", name=action, exact=True).click()
+
+
+def test_a_run_is_paused_mended_resumed_and_cancelled(visit: Visitors, office: Office) -> None:
+    run_id = office.waiting_run()
+    ada = visit("ada", f"/runs/{run_id}")
+    ordered(ada, "Pause", "Budget freeze")
+    expect(ada.get_by_role("status").filter(has_text="Nothing starts and no clock runs.")).to_be_visible()
+    ada.get_by_role("button", name="Edit input").click()
+    ada.get_by_label("Reason").fill("A typing error")
+    expect(ada.get_by_label("What")).to_have_value("Desk lamp")
+    ada.get_by_label("What").fill("Floor lamp")
+    ada.get_by_role("dialog").get_by_role("button", name="Edit input").click()
+    expect(ada.get_by_text("The input was changed.")).to_be_visible()
+    ordered(ada, "Resume", "Budget is back")
+    expect(ada.get_by_role("button", name="Pause")).to_be_visible()
+    ordered(ada, "Cancel run", "Not needed any more")
+    expect(ada.get_by_role("status").filter(has_text="The run was cancelled")).to_contain_text("Not needed any more")
+    expect(ada.get_by_role("button", name="Pause")).to_have_count(0)
+    assert office.signoff.queries.get_run(TENANT, run_id).state.input["item"] == "Floor lamp"
+
+
+def test_the_chosen_theme_is_remembered(visit: Visitors) -> None:
+    ada = visit("ada", "/runs")
+    dark = "() => getComputedStyle(document.body).backgroundColor"
+    light = ada.evaluate(dark)
+    ada.get_by_role("button", name="Toggle theme").click()
+    expect(ada.locator(".mui-dark").first).to_be_attached()
+    visit.go(ada, "/definitions")
+    expect(ada.locator(".mui-dark").first).to_be_attached()
+    assert ada.evaluate(dark) != light

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
+from signoff.core.definition import Definition
+from signoff.core.plan import successors_of
 from signoff.engine.views import FeedEvent
 from signoff.errors import SignoffError
 from signoff.web.escape import esc, label
 from signoff.web.files import address
 from signoff.web.live import tenant_topic
+from signoff.web.models.layout import layered
+from signoff.web.models.sheet import positions_of
 from signoff.web.parts.icons import svg
 from signoff.web.parts.panes import html
 from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE
@@ -80,6 +84,13 @@ def is_narrow() -> bool:
     return (pn.state.cookies or {}).get(VIEW_COOKIE) == "narrow"
 
 
+def shown_positions(definition: Definition, layout: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """As their designer placed the steps; on a narrow screen in two columns."""
+    if is_narrow():
+        return layered(successors_of(definition), columns=2)
+    return positions_of(definition, layout)
+
+
 def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], None] | None = None) -> Any:
     """The page: `title` names it in the tab, `main` is what it shows.
 
@@ -107,7 +118,7 @@ def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], N
         dark_theme=dark,
         busy_indicator=None,
         favicon="/assets/icon.svg",
-        js_files={"page": address("page.js")},
+        js_modules={"page": address("page.js")},
         sx=_scheme(dark),
     )
 

@@ -15,11 +15,10 @@ from signoff.engine.views import DefinitionRow, VersionView
 from signoff.web.escape import clock, esc, label, moment
 from signoff.web.models.naming import identifier
 from signoff.web.models.picture import draw, edge_look, step_look
-from signoff.web.models.sheet import positions_of
 from signoff.web.parts.graph import StepGraph
 from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, table
 from signoff.web.parts.panes import html, wrap
-from signoff.web.shell import frame
+from signoff.web.shell import frame, shown_positions
 from signoff.web.site import Visitor, in_thread
 
 
@@ -95,7 +94,7 @@ def _still(version: VersionView) -> StepGraph:
     labels = {s.id: s.label for s in d.steps}
     steps = {s.id: step_look(s) for s in d.steps}
     edges = {e.key: edge_look(e, labels, live=False) for e in d.edges}
-    nodes, lines = draw(d, positions_of(d, version.layout), steps, edges, editable=False)
+    nodes, lines = draw(d, shown_positions(d, version.layout), steps, edges, editable=False)
     return StepGraph(editable=False, nodes=nodes, edges=lines, height=380)
 
 

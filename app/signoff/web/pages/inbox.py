@@ -9,6 +9,7 @@ from typing import Any
 import panel as pn
 
 from signoff import errors
+from signoff.core.definition import ApprovalConfig
 from signoff.engine.views import FeedEvent, InboxItem
 from signoff.web.escape import clock, esc, label, moment
 from signoff.web.live import run_topic, tenant_topic
@@ -117,6 +118,15 @@ def _facts(item: InboxItem, asker: str) -> str:
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
+def _when(visitor: Visitor, item: InboxItem) -> str:
+    """When a comment is needed, as the frozen definition says."""
+    config = visitor.site.signoff.queries.get_run(visitor.site.tenant, item.run_id).plan.steps[item.step].config
+    wanted = config.comment_required_on if isinstance(config, ApprovalConfig) else ()
+    words = {"approved": "approve", "rejected": "reject"}
+    verbs = [words[w] for w in wanted if w in words]
+    return f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
+
+
 def _form(visitor: Visitor, item: InboxItem) -> str:
     if not item.may_decide:
         return notice(item.why_not or "You may not decide this.", "warning")
@@ -128,7 +138,7 @@ def _form(visitor: Visitor, item: InboxItem) -> str:
     }
     fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
     return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
-<label class="field">Comment <span class="soft">(needed when you reject)</span>
+<label class="field">Comment <span class="soft">{_when(visitor, item)}</span>
 <textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"></textarea></label>
 <div class="row"><button class="button good" name="outcome" value="approved">Approve</button>
 <button class="button bad" name="outcome" value="rejected">Reject</button></div></form>"""

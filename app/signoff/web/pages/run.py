@@ -6,20 +6,17 @@ from typing import Any
 
 import panel as pn
 
-from signoff.core.plan import successors_of
 from signoff.engine.views import EventView, FeedEvent, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.live import run_topic
-from signoff.web.models.layout import layered
 from signoff.web.models.picture import EdgeLook, StepLook, draw, edge_look, step_look
-from signoff.web.models.sheet import positions_of
 from signoff.web.pages.operate import Operations
 from signoff.web.parts.graph import LiveGraph, StepGraph
 from signoff.web.parts.history import history_list
 from signoff.web.parts.markup import Safe, digest_text, heading, link, notice, pairs, run_badge
 from signoff.web.parts.panes import html, wrap
 from signoff.web.parts.step import step_facts
-from signoff.web.shell import frame, is_narrow
+from signoff.web.shell import frame, shown_positions
 from signoff.web.site import Visitor
 
 CHUNK = 40
@@ -52,7 +49,7 @@ class _RunPage:
         self.visitor, self.run_id = visitor, run_id
         self.view = self._read()
         steps, edges = looks(self.view)
-        positions = _positions(self.view)
+        positions = shown_positions(self.view.plan.definition, self.view.layout)
         self.selected = _first_of_interest(self.view)
         self._chosen = False
         chosen = (self.selected,) if self.selected else ()
@@ -143,8 +140,11 @@ class _RunPage:
 
     def _show_history(self) -> None:
         queries, tenant = self.visitor.site.signoff.queries, self.visitor.site.tenant
-        after = self._events[-1].sequence if self._events else 0
-        fresh = queries.list_events(tenant, self.run_id, after=after)
+        fresh: list[EventView] = []
+        known = (*self._events[-1:],)
+        while more := queries.list_events(tenant, self.run_id, after=known[-1].sequence if known else 0):
+            fresh += more
+            known = (more[-1],)
         if not fresh and self._events:
             return
         first = len(self._events) // CHUNK
@@ -170,13 +170,6 @@ def _first_of_interest(view: RunView) -> str:
     order = ("failed", "expired", "waiting", "retrying", "running", "scheduled")
     by_status = {view.state.steps[i].status.value: i for i in reversed(list(view.plan.steps))}
     return next((by_status[s] for s in order if s in by_status), "")
-
-
-def _positions(view: RunView) -> dict[str, tuple[float, float]]:
-    """As its designer placed the steps; on a narrow screen in two columns."""
-    if is_narrow():
-        return layered(successors_of(view.plan.definition), columns=2)
-    return positions_of(view.plan.definition, view.layout)
 
 
 def _height(positions: dict[str, tuple[float, float]]) -> int:

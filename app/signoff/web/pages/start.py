@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 
 from signoff import errors
 from signoff.core.states import Actor
+from signoff.engine.views import VersionView
 from signoff.web.escape import esc, label
 from signoff.web.parts.forms import FieldForm, say_at
 from signoff.web.parts.markup import Safe, digest_text, heading, link, notice
@@ -27,63 +28,67 @@ def start_page(visitor: Visitor, params: dict[str, str]) -> Any:
     if "start_run" not in visitor.may:
         raise errors.Forbidden("Your roles do not let you start runs.", remedy="Ask someone who may.")
     d = version.definition
-    key = f"web:{visitor.person.login}:{secrets.token_urlsafe(18)}"
-    form = FieldForm(d.input, what=f"the input of '{d.title}'")
-    business_key = pmui.TextInput(
-        label="Key of your own (optional)",
-        helper_text="for example an order number; it finds the run again",
-        max_length=200,
-        sizing_mode="stretch_width",
-        margin=(0, 0, 14, 0),
-        size="small",
+    where = Safe(
+        f"{link('/definitions', 'Definitions')} / start · version {version.version} {digest_text(version.digest)}"
     )
-    said = html("")
-    button = pmui.Button(label="Start run", variant="contained", margin=0)
+    text = f'<p class="said soft">{esc(d.description)}</p>' if d.description else ""
+    form = _StartForm(visitor, version)
+    return frame(visitor, f"Start {d.title}", html(heading(Safe(label(d.title)), crumb=where) + text), form.whole)
 
-    def say(words: str, kind: str) -> None:
-        said.object = notice(words, kind)
 
-    async def start(actor: Actor) -> None:
-        filled = form.read()
+class _StartForm:
+    """One rendered form: its idempotency key makes two clicks start one run."""
+
+    def __init__(self, visitor: Visitor, version: VersionView) -> None:
+        self._visitor, self._version = visitor, version
+        self._key = f"web:{visitor.person.login}:{secrets.token_urlsafe(18)}"
+        self._form = FieldForm(version.definition.input, what=f"the input of '{version.definition.title}'")
+        self._business_key = pmui.TextInput(
+            label="Key of your own (optional)",
+            helper_text="for example an order number; it finds the run again",
+            max_length=200,
+            sizing_mode="stretch_width",
+            margin=(0, 0, 14, 0),
+            size="small",
+        )
+        self._said = html("", margin=(0, 0, 10, 0))
+        self._button = pmui.Button(label="Start run", variant="contained", margin=0)
+        self._button.on_click(visitor.command(self._start, self._say))
+        parts = (self._form, self._business_key, self._said, self._button)
+        self.whole = pn.Column(*parts, max_width=560, sizing_mode="stretch_width", margin=(18, 0, 0, 0))
+
+    def _say(self, words: str, kind: str) -> None:
+        self._said.object = notice(words, kind)
+
+    async def _start(self, actor: Actor) -> None:
+        filled = self._form.read()
         if not filled.is_good:
-            say(filled.problems.get("", "Mend the marked fields; nothing was started."), "error")
+            self._say(filled.problems.get("", "Mend the marked fields; nothing was started."), "error")
             return
-        button.disabled = True
+        site, version = self._visitor.site, self._version
+        self._button.disabled = True
         try:
             answer = await in_thread(
                 lambda: site.signoff.start_run(
                     actor,
                     site.tenant,
-                    name,
+                    version.name,
                     filled.values,
                     version=version.version,
-                    business_key=business_key.value.strip(),
-                    idempotency_key=key,
+                    business_key=self._business_key.value.strip(),
+                    idempotency_key=self._key,
                 )
             )
         except errors.InvalidInput as error:
-            _show(form, error)
+            self._show(error)
             raise
         finally:
-            button.disabled = False
-        visitor.go(f"/runs/{answer['run_id']}")
+            self._button.disabled = False
+        self._visitor.go(f"/runs/{answer['run_id']}")
 
-    button.on_click(visitor.command(start, say))
-    about = Safe(f"version {version.version} {digest_text(version.digest)}")
-    text = f'<p class="said soft">{esc(d.description)}</p>' if d.description else ""
-    return frame(
-        visitor,
-        f"Start {d.title}",
-        html(
-            heading(Safe(label(d.title)), crumb=Safe(f"{link('/definitions', 'Definitions')} / start · {about}")) + text
-        ),
-        pn.Column(form, business_key, said, button, max_width=560, sizing_mode="stretch_width", margin=(18, 0, 0, 0)),
-    )
-
-
-def _show(form: FieldForm, error: errors.InvalidInput) -> None:
-    """Problems that only the engine found, at their fields."""
-    for problem in error.problems:
-        widget = form.widgets.get(str(getattr(problem, "field", "")))
-        if widget is not None:
-            say_at(widget, str(getattr(problem, "sentence", problem)), wrong=True)
+    def _show(self, error: errors.InvalidInput) -> None:
+        """Problems that only the engine found, at their fields."""
+        for problem in error.problems:
+            widget = self._form.widgets.get(str(getattr(problem, "field", "")))
+            if widget is not None:
+                say_at(widget, str(getattr(problem, "sentence", problem)), wrong=True)

@@ -6,13 +6,25 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
 
 from signoff import errors
 from signoff.web.plain import answer_page
-from signoff.web.session import is_form_token
+from signoff.web.session import Visit, is_form_token
 from signoff.web.site import Site
 
 TITLES = {"approved": "Approved", "rejected": "Rejected"}
+
+
+class Decision(BaseModel):
+    """What the form of an approval sends."""
+
+    outcome: str = Field(max_length=20)
+    token: str = Field(max_length=200)
+    generation: int
+    shown_digest: str = Field(max_length=200)
+    key: str = Field(min_length=8, max_length=200)
+    comment: str = Field("", max_length=4_000)
 
 
 def decide_router(site: Site) -> APIRouter:
@@ -20,53 +32,42 @@ def decide_router(site: Site) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post("/decide/{run_id}/{step}")
-    def decide(
-        request: Request,
-        run_id: str,
-        step: str,
-        outcome: Annotated[str, Form(max_length=20)],
-        token: Annotated[str, Form(max_length=200)],
-        generation: Annotated[int, Form()],
-        shown_digest: Annotated[str, Form(max_length=200)],
-        key: Annotated[str, Form(min_length=8, max_length=200)],
-        comment: Annotated[str, Form(max_length=4_000)] = "",
-    ) -> Response:
+    def decide(request: Request, run_id: str, step: str, form: Annotated[Decision, Form()]) -> Response:
         """Send the decision and say what came of it."""
         secret = request.cookies.get(site.settings.session_cookie, "")
         visit = site.gate.find(secret)
         here = f"/inbox/{run_id}/{step}"
         if visit is None:
             return RedirectResponse("/login", 303)
-        if not is_form_token(secret, token):
+        if not is_form_token(secret, form.token):
             words = ["This form did not come from a page of your session; nothing was decided."]
             return answer_page(request, "Not decided", words, [("/inbox", "Inbox")], status=403)
-        if outcome not in TITLES:
+        if form.outcome not in TITLES:
             return answer_page(
                 request, "Not decided", ["Choose to approve or to reject."], [(here, "Back")], status=400
             )
         try:
-            site.signoff.decide(
-                visit.actor,
-                site.tenant,
-                run_id,
-                step,
-                outcome,
-                generation=generation,
-                comment=comment.replace("\r\n", "\n").strip(),
-                shown_digest=shown_digest,
-                idempotency_key=f"web:{visit.person.login}:{key}",
-            )
+            _send(site, visit, run_id, step, form)
         except errors.SignoffError as error:
             return _refusal(request, error, here)
-        return answer_page(
-            request,
-            TITLES[outcome],
-            ["Your decision has been recorded."],
-            [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")],
-            good=True,
-        )
+        links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
+        return answer_page(request, TITLES[form.outcome], ["Your decision has been recorded."], links, good=True)
 
     return router
+
+
+def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision) -> None:
+    site.signoff.decide(
+        visit.actor,
+        site.tenant,
+        run_id,
+        step,
+        form.outcome,
+        generation=form.generation,
+        comment=form.comment.replace("\r\n", "\n").strip(),
+        shown_digest=form.shown_digest,
+        idempotency_key=f"web:{visit.person.login}:{form.key}",
+    )
 
 
 def _refusal(request: Request, error: errors.SignoffError, here: str) -> Response:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
 
 from signoff import errors
 from signoff.web.escape import esc, label
@@ -18,6 +19,15 @@ from signoff.web.site import Site
 
 DEMO_PASSWORD = "demo"
 MAX_FIELD_CHARS = 1_000
+
+
+class Credentials(BaseModel):
+    """What the login form sends."""
+
+    login: str = Field(max_length=MAX_FIELD_CHARS)
+    password: str = Field(max_length=MAX_FIELD_CHARS)
+    token: str = Field(max_length=MAX_FIELD_CHARS)
+    next: str = Field("/", max_length=MAX_FIELD_CHARS)
 
 
 def login_router(site: Site) -> APIRouter:
@@ -39,29 +49,9 @@ def login_router(site: Site) -> APIRouter:
         return _form(site, request, local_path(next))
 
     @router.post("/login")
-    def sign_in(
-        request: Request,
-        login: Annotated[str, Form(max_length=MAX_FIELD_CHARS)],
-        password: Annotated[str, Form(max_length=MAX_FIELD_CHARS)],
-        token: Annotated[str, Form(max_length=MAX_FIELD_CHARS)],
-        next: Annotated[str, Form(max_length=MAX_FIELD_CHARS)] = "/",
-    ) -> Response:
+    def sign_in(request: Request, form: Annotated[Credentials, Form()]) -> Response:
         """Check the password and begin a session; one answer for every kind of wrong."""
-        target = local_path(next)
-        cookie = request.cookies.get(settings.form_cookie, "")
-        if not cookie or not hmac.compare_digest(cookie.encode(), token.encode("utf-8", "replace")):
-            return _form(site, request, target, "This form was too old to use. Please sign in again.", login, 403)
-        address = request.client.host if request.client else ""
-        try:
-            answer = site.signoff.sign_in(site.tenant, login.strip(), password, address=address)
-        except errors.SignoffError as error:
-            status = 401 if isinstance(error, errors.NotSignedIn) else 503
-            status = 429 if "rate" in error.code or "many" in error.code else status
-            return _form(site, request, target, f"{error.message} {error.remedy}".strip(), login, status)
-        response = RedirectResponse(target, 303)
-        _set(response, settings, settings.session_cookie, answer["session"], "lax")
-        response.delete_cookie(settings.form_cookie, path="/", secure=settings.secure_cookies, httponly=True)
-        return response
+        return _sign_in(site, request, form)
 
     @router.post("/logout")
     def sign_out(request: Request, token: Annotated[str, Form(max_length=MAX_FIELD_CHARS)]) -> Response:
@@ -77,6 +67,29 @@ def login_router(site: Site) -> APIRouter:
         return response
 
     return router
+
+
+def _sign_in(site: Site, request: Request, form: Credentials) -> Response:
+    settings, target = site.settings, local_path(form.next)
+    cookie = request.cookies.get(settings.form_cookie, "")
+    if not cookie or not hmac.compare_digest(cookie.encode(), form.token.encode("utf-8", "replace")):
+        return _form(site, request, target, "This form was too old to use. Please sign in again.", form.login, 403)
+    address = request.client.host if request.client else ""
+    try:
+        answer = site.signoff.sign_in(site.tenant, form.login.strip(), form.password, address=address)
+    except errors.SignoffError as error:
+        words = f"{error.message} {error.remedy}".strip()
+        return _form(site, request, target, words, form.login, _status(error))
+    response = RedirectResponse(target, 303)
+    _set(response, settings, settings.session_cookie, answer["session"], "lax")
+    response.delete_cookie(settings.form_cookie, path="/", secure=settings.secure_cookies, httponly=True)
+    return response
+
+
+def _status(error: errors.SignoffError) -> int:
+    if isinstance(error, errors.NotSignedIn):
+        return 401
+    return 429 if error.code == "too_many" else 503
 
 
 def _set(response: Response, settings: WebSettings, name: str, value: str, same_site: str) -> None:
