@@ -5,11 +5,25 @@ const remember = (name, value) => {
 const measure = () => remember("signoff-view", window.innerWidth < 700 ? "narrow" : "wide");
 measure();
 window.addEventListener("resize", measure);
-document.addEventListener("click", (event) => {
-  const path = event.composedPath();
-  if (!path.some((node) => node.getAttribute && node.getAttribute("aria-label") === "Toggle theme")) return;
-  const dark = path.some((node) => node.classList && node.classList.contains("mui-dark"));
-  remember("signoff-theme", dark ? "light" : "dark");
+// While the click is on its way down, the page still shows the theme that is about to go.
+document.addEventListener(
+  "click",
+  (event) => {
+    const path = event.composedPath();
+    if (!path.some((node) => node.getAttribute && node.getAttribute("aria-label") === "Toggle theme")) return;
+    const dark = path.some((node) => node.classList && node.classList.contains("mui-dark"));
+    remember("signoff-theme", dark ? "light" : "dark");
+  },
+  true,
+);
+
+// Ask before leaving a page that says it has unsaved changes.
+const shows = (root, selector) =>
+  root.querySelector(selector) !== null ||
+  [...root.querySelectorAll("*")].some((node) => node.shadowRoot && shows(node.shadowRoot, selector));
+let gone = false;
+window.addEventListener("beforeunload", (event) => {
+  if (!gone && shows(document, "[data-unsaved]")) event.preventDefault();
 });
 
 // The server went away: say so, and load the page again once it answers. (Bokeh tries to reconnect by itself first.)
@@ -30,7 +44,10 @@ const ask = async () => {
   if (!away) return;
   try {
     const answer = await fetch("/assets/icon.svg", {cache: "no-store"});
-    if (away && answer.ok) window.location.reload();
+    if (away && answer.ok) {
+      gone = true; // what was not saved went with the server
+      window.location.reload();
+    }
   } catch {
     // Still away.
   }

@@ -74,7 +74,6 @@ def _add_pages(app: FastAPI, site: Site) -> None:
     site.gate.panel = add_applications(
         {path: _opener(site, page) for path, page in PAGES.items()},
         app=app,
-        title="Signoff",
         auth_policy=policy,
         index_enabled=False,
         ico_path="none",

@@ -57,10 +57,15 @@ COUNT_PAUSE_MS = 700
 class Frame(pmui.Page):
     """`pmui.Page` without its leak: it keeps a watcher on a global, and with it every session, for ever."""
 
-    def __init__(self, **params: Any) -> None:
+    def __init__(self, tab_title: str, **params: Any) -> None:
         super().__init__(**params)
+        self._tab_title = tab_title
         if pn.state.curdoc and pn.state.curdoc.session_context:
             pn.state.on_session_destroyed(lambda _: self._let_go())
+
+    def server_doc(self, doc: Any = None, title: str | None = None, location: Any = True) -> Any:
+        """The document, under its own title instead of the application's."""
+        return super().server_doc(doc, self._tab_title, location)
 
     def _let_go(self) -> None:
         for watcher in list(pn.state.param.watchers.get("busy", {}).get("value", [])):
@@ -105,8 +110,8 @@ def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], N
         *_demo_line(visitor), *main, sizing_mode="stretch_width", margin=(14, 20, 40, 20), styles={"min-width": "0"}
     )
     page = Frame(
+        f"{title} · Signoff",
         title="Signoff",
-        meta_title=f"{title} · Signoff",
         sidebar=[_nav(visitor)],
         sidebar_width=196,
         sidebar_open=not is_narrow(),

@@ -73,7 +73,9 @@ def versions_page(visitor: Visitor, params: dict[str, str]) -> Any:
         ways = Safe(link(f"/definitions/{name}/start", "Start", css="button main") + ways)
     newest = versions[0]
     graph = _still(newest)
-    about = f'<p class="said soft">{esc(newest.definition.description)}</p>' if newest.definition.description else ""
+    about = (
+        f'<p class="said own soft">{esc(newest.definition.description)}</p>' if newest.definition.description else ""
+    )
     rows = (
         (f"version {v.version}", digest_text(v.digest), Safe(clock(v.published_at)), Safe(label(v.published_by)))
         for v in versions
@@ -153,7 +155,7 @@ _CARD = {
 def _card(template: dict[str, Any], begin: Any) -> Any:
     document = template["document"]
     title, steps = document.get("title", document.get("name", "")), len(document.get("steps", []))
-    about = f'<p class="said">{esc(template.get("summary", ""))}</p><p class="soft small">{steps} steps</p>'
+    about = f'<p class="said own">{esc(template.get("summary", ""))}</p><p class="soft small">{steps} steps</p>'
     words = f"<h2>{label(title)}</h2>{about}"
     button = pmui.Button(label=f"Use “{title}”", variant="outlined", margin=0, on_click=begin)
     return pn.Column(html(f'<div class="stack">{words}</div>', margin=(0, 0, 12, 0)), button, styles=_CARD, margin=0)

@@ -14,7 +14,7 @@ from signoff.core.rejection import Rejection
 from signoff.core.states import Actor
 from signoff.core.validate import is_publishable
 from signoff.engine.views import DraftView
-from signoff.web.escape import esc, label
+from signoff.web.escape import label
 from signoff.web.models import sheet as board
 from signoff.web.models.selection import Selection, follow
 from signoff.web.models.sheet import Sheet, open_sheet, problems_of
@@ -29,6 +29,8 @@ from signoff.web.parts.problems import problem_list
 from signoff.web.shell import frame
 from signoff.web.site import Visitor
 
+UNSAVED = " · <b data-unsaved>unsaved changes</b>"
+"""The page's script asks before leaving while this is shown."""
 TALL = {"height": "34px"}
 PANEL_STYLES = {
     "border": "1px solid light-dark(#dfe3eb, #333a48)",
@@ -163,8 +165,8 @@ class _Designer:
         self.canvas.draw(self.sheet, self._marks())
         d = self.sheet.definition
         unsaved = self.keeper.is_unsaved(self.sheet)
-        state = f"revision {self.keeper.revision}{' · unsaved changes' if unsaved else ''}"
-        crumb = Safe(f"{link('/definitions', 'Definitions')} / draft · {esc(state)}")
+        state = f"revision {self.keeper.revision}{UNSAVED if unsaved else ''}"
+        crumb = Safe(f"{link('/definitions', 'Definitions')} / draft · {state}")
         self.head.object = heading(
             Safe(label(d.title)), crumb=crumb, side=Safe(f'<span class="soft small">{len(d.steps)} of 20 steps</span>')
         )

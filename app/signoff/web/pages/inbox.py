@@ -99,7 +99,7 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
 def _facts(item: InboxItem, asker: str) -> str:
     now = datetime.now(UTC)
     asks = (
-        f'<div class="card"><h3>What to do</h3><p class="said">{esc(item.instructions)}</p></div>'
+        f'<div class="card"><h3>What to do</h3><p class="said own">{esc(item.instructions)}</p></div>'
         if item.instructions
         else ""
     )

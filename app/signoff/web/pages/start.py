@@ -31,7 +31,7 @@ def start_page(visitor: Visitor, params: dict[str, str]) -> Any:
     where = Safe(
         f"{link('/definitions', 'Definitions')} / start · version {version.version} {digest_text(version.digest)}"
     )
-    text = f'<p class="said soft">{esc(d.description)}</p>' if d.description else ""
+    text = f'<p class="said own soft">{esc(d.description)}</p>' if d.description else ""
     form = _StartForm(visitor, version)
     return frame(visitor, f"Start {d.title}", html(heading(Safe(label(d.title)), crumb=where) + text), form.whole)
 

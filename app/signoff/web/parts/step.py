@@ -42,7 +42,7 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
 
 
 def _said(comment: str) -> str:
-    return f'<div class="said">“{esc(comment)}”</div>' if comment else ""
+    return f'<div class="said own">{esc(comment)}</div>' if comment else ""
 
 
 def _facts(view: RunView, step_id: str) -> dict[str, Any]:
