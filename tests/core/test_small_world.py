@@ -35,6 +35,6 @@ def test_a_broken_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_a_million_states_of_the_small_world() -> None:
-    found = small_world.run_search(1_000_000, generations=5, claims=8)
+    found = small_world.run_search(1_000_000, generations=9, claims=16)
     assert len(found.seen) >= 1_000_000
     assert found.depth >= 14
