@@ -118,13 +118,16 @@ def _facts(item: InboxItem, asker: str) -> str:
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
-def _when(visitor: Visitor, item: InboxItem) -> str:
-    """When a comment is needed, as the frozen definition says."""
+def _comment_on(visitor: Visitor, item: InboxItem) -> tuple[str, ...]:
+    """Outcomes that need a comment, as the frozen definition says."""
     config = visitor.site.signoff.queries.get_run(visitor.site.tenant, item.run_id).plan.steps[item.step].config
-    wanted = config.comment_required_on if isinstance(config, ApprovalConfig) else ()
-    words = {"approved": "approve", "rejected": "reject"}
-    verbs = [words[w] for w in wanted if w in words]
-    return f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
+    return config.comment_required_on if isinstance(config, ApprovalConfig) else ()
+
+
+def _button(outcome: str, words: str, css: str, needs: tuple[str, ...]) -> str:
+    """A button that decides; the browser asks for the comment where this outcome needs one."""
+    free = "" if outcome in needs else " formnovalidate"
+    return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
 
 
 def _form(visitor: Visitor, item: InboxItem) -> str:
@@ -137,8 +140,11 @@ def _form(visitor: Visitor, item: InboxItem) -> str:
         "key": secrets.token_urlsafe(18),
     }
     fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
+    needs = _comment_on(visitor, item)
+    verbs = [verb for outcome, verb in (("approved", "approve"), ("rejected", "reject")) if outcome in needs]
+    when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
+    buttons = _button("approved", "Approve", "good", needs) + _button("rejected", "Reject", "bad", needs)
     return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
-<label class="field">Comment <span class="soft">{_when(visitor, item)}</span>
-<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"></textarea></label>
-<div class="row"><button class="button good" name="outcome" value="approved">Approve</button>
-<button class="button bad" name="outcome" value="rejected">Reject</button></div></form>"""
+<label class="field">Comment <span class="soft">{when}</span>
+<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{" required" if needs else ""}></textarea></label>
+<div class="row">{buttons}</div></form>"""

@@ -110,14 +110,15 @@ class _RunPage:
 
     def _show(self) -> None:
         row, explanation = self.view.row, self.view.explanation
+        title = self.view.plan.definition.title  # of the version that runs, whatever the draft says by now
         about: dict[str, Any] = {
-            "Definition": Safe(f"{label(row.title)}, version {row.version} {digest_text(self.view.digest)}"),
+            "Definition": Safe(f"{label(title)}, version {row.version} {digest_text(self.view.digest)}"),
             "Started": Safe(f"{clock(row.started_at)} by {label(self.visitor.name_of(row.started_by))}"),
         }
         if row.business_key:
             about["Key"] = row.business_key
-        crumb = Safe(f"{link('/runs', 'Runs')} / {label(row.title)} · {esc(row.run_id)}")
-        self.head.object = heading(Safe(f"{label(row.title)} {run_badge(row.status)}"), crumb=crumb)
+        crumb = Safe(f"{link('/runs', 'Runs')} / {label(title)} · {esc(row.run_id)}")
+        self.head.object = heading(Safe(f"{label(title)} {run_badge(row.status)}"), crumb=crumb)
         following = f'<p class="soft said">{esc(explanation.next)}</p>' if explanation.next else ""
         kind = {"stalled": "error", "failed": "error", "succeeded": "success", "paused": "warning"}.get(
             row.status, "info"

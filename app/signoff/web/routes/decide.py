@@ -49,7 +49,7 @@ def decide_router(site: Site) -> APIRouter:
         try:
             _send(site, visit, run_id, step, form)
         except errors.SignoffError as error:
-            return _refusal(request, error, here)
+            return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
         return answer_page(request, TITLES[form.outcome], ["Your decision has been recorded."], links, good=True)
 
@@ -70,11 +70,12 @@ def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision) -> N
     )
 
 
-def _refusal(request: Request, error: errors.SignoffError, here: str) -> Response:
+def _refusal(request: Request, error: errors.SignoffError, here: str, comment: str) -> Response:
     known = isinstance(error, errors.Refused) and error.known
     links = [("/inbox", "Inbox"), (here, "Back to the request")]
+    kept = f"Your comment was not stored: “{comment.strip()}”" if comment.strip() and not known else ""
     title = "Already handled" if known or "already" in error.code else "Not decided"
-    return answer_page(request, title, [error.message, error.remedy], links, status=_status(error), good=known)
+    return answer_page(request, title, [error.message, error.remedy, kept], links, status=_status(error), good=known)
 
 
 def _status(error: errors.SignoffError) -> int:
