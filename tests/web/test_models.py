@@ -14,6 +14,7 @@ from signoff.core.document import read_document
 from signoff.web.models import mapping, words
 from signoff.web.models.layout import layered
 from signoff.web.models.picture import draw, edge_look, step_look
+from signoff.web.models.routing import DEFAULT, turn
 from signoff.web.models.values import entered_text, fill
 from tests.web.office import PURCHASE
 
@@ -111,3 +112,12 @@ def test_a_state_is_said_in_class_text_and_aria_label() -> None:
     rejected = next(line for line in lines if line["id"] == "approve:rejected>tell")
     assert rejected["sourceHandle"] == "rejected"
     assert rejected["ariaLabel"] == "From Manager approves to Tell the requester, rejected: not taken"
+
+
+def test_an_edge_turns_where_it_hides_no_step() -> None:
+    straight = turn((0, 0), (250, 100), [])
+    assert straight == DEFAULT
+    early = turn((0, 0), (500, 200), [(250, 0)])
+    assert early < 0.2, "a step stands to the right of the source, so the edge leaves its row at once"
+    late = turn((0, 0), (500, 200), [(250, 200)])
+    assert late > 0.8, "a step stands to the left of the target, so the edge enters its row at the last moment"

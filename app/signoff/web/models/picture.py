@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signoff.core.definition import OUTCOMES, Definition, Edge, Step
+from signoff.web.models.routing import turn
 from signoff.web.models.words import EDGE_WORDS, KIND_WORDS, step_word
 
 
@@ -63,9 +64,9 @@ def edge_look(edge: Edge, labels: Mapping[str, str], state: str = "", *, live: b
     return EdgeLook(tuple(style.items()), ends + said + (f": {EDGE_WORDS.get(state, state)}" if live else ""))
 
 
-def edge_label(edge: Edge, *, limit: int = 48) -> str:
-    """What is written on an edge: its outcome where it is not the good one, and its condition."""
-    condition = "otherwise" if edge.otherwise else edge.when
+def edge_label(edge: Edge, *, limit: int = 34) -> str:
+    """What is written on an edge: its outcome where it is not the good one, and its condition in short."""
+    condition = "otherwise" if edge.otherwise else edge.when.replace(f"steps.{edge.source}.", "")
     said = " · ".join(x for x in (edge.on, condition) if x)
     return said if len(said) <= limit else said[: limit - 1] + "…"
 
@@ -73,6 +74,11 @@ def edge_label(edge: Edge, *, limit: int = 48) -> str:
 def handle_of(edge: Edge, step: Step) -> str:
     """The output handle an edge leaves from; `any` and unknown outcomes leave from the good one."""
     return edge.on if edge.on in {o.value for o in OUTCOMES[step.kind]} else step.good_outcome.value
+
+
+def _turn(edge: Edge, positions: Mapping[str, tuple[float, float]]) -> float:
+    others = [p for i, p in positions.items() if i not in (edge.source, edge.target)]
+    return turn(positions.get(edge.source, (0.0, 0.0)), positions.get(edge.target, (0.0, 0.0)), others)
 
 
 def draw(
@@ -110,6 +116,7 @@ def draw(
             "sourceHandle": handle_of(e, found[e.source]),
             "targetHandle": "in",
             "type": "smoothstep",
+            "pathOptions": {"stepPosition": _turn(e, positions), "borderRadius": 6},
             "label": edge_label(e),
             "style": dict(edges[e.key].style),
             "ariaLabel": edges[e.key].aria,

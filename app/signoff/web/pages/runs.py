@@ -39,7 +39,7 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
             return empty("No run fits these filters." if filtered else "There are no runs yet.", more=more)
         now = datetime.now(UTC)
         rows = (_row(r, now, visitor.name_of(r.started_by)) for r in page.items)
-        head = ("Run", "Process", "State", "Started", "Changed", "Reason")
+        head = ("Run", "State", "Started", "Changed", "Reason")
         return f"{table(head, rows, name='Runs')}{_more(asked, page.next_cursor)}"
 
     pane = html(draw())
@@ -75,15 +75,9 @@ def _option(value: str, words: str, chosen: str) -> str:
 
 
 def _row(run: RunRow, now: datetime, starter: str) -> tuple[object, ...]:
-    key = f'<div class="soft small">{label(run.business_key)}</div>' if run.business_key else ""
+    key = f" · {label(run.business_key)}" if run.business_key else ""
+    title = link(f"/runs/{run.run_id}", Safe(f"<b>{label(run.title)}</b>"))
+    what = Safe(f'{title} v{run.version}{key}<div class="soft mono nowrap">{esc(run.run_id)}</div>')
     started = Safe(f'{moment(run.started_at, now)}<div class="soft small">by {label(starter)}</div>')
-    what = Safe(f"{link(f'/runs/{run.run_id}', Safe(f'<b>{esc(run.run_id)}</b>'))}{key}")
-    process = Safe(f'{label(run.title)} <span class="soft small">v{run.version}</span>')
-    return (
-        what,
-        process,
-        run_badge(run.status),
-        started,
-        Safe(moment(run.changed_at, now)),
-        Safe(label(run.reason)) if run.reason else "",
-    )
+    reason = Safe(label(run.reason)) if run.reason else ""
+    return what, run_badge(run.status), started, Safe(moment(run.changed_at, now)), reason

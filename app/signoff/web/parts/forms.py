@@ -13,6 +13,8 @@ from signoff.core.definition import Field, FieldType
 from signoff.web.models.values import Filled, entered_text, fill
 
 GAP = (0, 0, 14, 0)
+NOTHING = " "
+"""What a choice holds before anything is chosen; it is stripped away. Its label would slip on an empty text."""
 
 
 class FieldForm(pn.viewable.Viewer):
@@ -32,7 +34,7 @@ class FieldForm(pn.viewable.Viewer):
     @property
     def is_untouched(self) -> bool:
         """Whether nothing was filled in."""
-        return all(w.value in ("", None, False) for w in self.widgets.values())
+        return all(w.value in ("", NOTHING, None, False) for w in self.widgets.values())
 
     def clear(self) -> None:
         """Take back what was said at the fields."""
@@ -66,8 +68,9 @@ def field_widget(f: Field, value: Any = None) -> Any:
         case FieldType.BOOLEAN:
             return pmui.Checkbox(label=label, value=bool(shown), margin=GAP)
         case FieldType.CHOICE:
-            options = {"": ""} | {o: o for o in f.options}
-            return pmui.Select(options=options, value=shown if shown in f.options else "", helper_text=f.help, **kept)
+            options = {"choose …": NOTHING} | {o: o for o in f.options}
+            chosen = shown if shown in f.options else NOTHING
+            return pmui.Select(options=options, value=chosen, helper_text=f.help, **kept)
         case FieldType.DATE:
             return pmui.DatePicker(
                 value=_date(shown), helper_text=f.help, **{k: v for k, v in kept.items() if k != "size"}

@@ -26,6 +26,7 @@ from signoff.web.models import renaming
 from signoff.web.models import sheet as board
 from signoff.web.models.sheet import Sheet
 from signoff.web.models.words import KIND_WORDS
+from signoff.web.parts.forms import NOTHING
 from signoff.web.parts.icons import svg
 from signoff.web.parts.inputs import (
     area_input,
@@ -98,9 +99,9 @@ def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply)
 
 
 def _activity(c: ActivityConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:
-    installed = {name: name for name in sorted(around.connectors or ())}
+    calls = {"choose …": NOTHING} | {name: name for name in sorted(around.connectors or ())}
     return [
-        choice_input("Calls", {"choose …": ""} | installed, c.connector, lambda v: config(connector=v)),
+        choice_input("Calls", calls, c.connector or NOTHING, lambda v: config(connector=v.strip())),
         MappingRows("Input", c.input, lambda v: config(input=v)),
         FieldRows("Output", c.output, lambda v: config(output=v)),
         choice_input("If its answer is lost", EFFECT_WORDS, c.effect.value, lambda v: config(effect=EffectContract(v))),
