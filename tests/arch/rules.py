@@ -199,7 +199,12 @@ def names_say_something(source: Source) -> Iterator[str]:
 
 
 def functions_are_short(source: Source) -> Iterator[str]:
-    """A function has at most 50 lines, a class at most 15 public methods."""
+    """A function has at most 50 lines, a class at most 15 public methods.
+
+    A migration is a flat list of statements that is never edited again, as long as its tables are.
+    """
+    if "store/migrations/versions/" in str(source.path):
+        return
     functions = ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(source.tree):
         if isinstance(node, functions):

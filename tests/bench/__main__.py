@@ -120,9 +120,9 @@ def main() -> None:
         [
             "# Benchmarks",
             "",
-            "Written by `make bench`; do not edit. Runs of 10 trivial activities, SQLite `synchronous=FULL`, engine, worker and",
-            "client as processes of their own, against DBOS on a WAL-tuned SQLite in one process. Medians of "
-            f"{options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared and noisy.",
+            "Written by `make bench`; do not edit. Runs of 10 trivial activities, SQLite `synchronous=FULL`,",
+            "engine, worker and client as processes of their own, against DBOS on a WAL-tuned SQLite in one process.",
+            f"Medians of {options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared.",
             "",
             f"Machine: {machine()}. {versions('signoff', 'sqlalchemy', 'orjson')}.",
             "",

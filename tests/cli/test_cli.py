@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from signoff.cli.context import save_settings
+from signoff.runtime.lock import EngineLock
 from signoff.wiring import Settings, listen, open_embedded
 from tests.engine.office import PEOPLE, Connectors, Office, ask, call, chain
 
@@ -146,3 +148,57 @@ def test_beyond_loopback_up_refuses_without_tls(tmp_path: Path) -> None:
     assert "without TLS" in shell.run("up", "--host", "0.0.0.0", status=1)
     assert "must be exact" in shell.run("up", "--origin", "*", status=1)
     assert not (tmp_path / "x").exists()
+
+
+def test_the_first_account_of_a_new_installation(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    command = [sys.executable, "-m", "signoff.cli.main", "person", "add", "ada", "--role", "administrator"]
+    environment = {**os.environ, "SIGNOFF_DATA": str(folder)}
+    done = subprocess.run(
+        command,
+        input="secret word\nsecret word\n",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Account 'ada' is saved." in done.stdout
+    assert "secret word" not in done.stdout + done.stderr
+    with open_embedded(folder, slots=0) as running:
+        assert running.signoff.sign_in("default", "ada", "secret word")["login"] == "ada"
+
+
+def test_accounts_are_changed_by_an_administrator_while_the_engine_runs(office: Office, tmp_path: Path) -> None:
+    office.running.save_person("mary", roles=("administrator",))
+    lock = EngineLock(office.folder)
+    lock.acquire(0.0, threading.Event())
+    environment = {**os.environ, "SIGNOFF_DATA": str(office.folder)}
+    try:
+        for who, status in (("ada", 1), ("mary", 0)):
+            command = [
+                sys.executable,
+                "-m",
+                "signoff.cli.main",
+                "person",
+                "add",
+                "eve",
+                "--role",
+                "starter",
+                "--as",
+                who,
+            ]
+            done = subprocess.run(
+                command,
+                input="pw pw\npw pw\n",
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.returncode == status, done.stderr
+    finally:
+        lock.release()
+    assert office.signoff.sign_in("default", "eve", "pw pw")["login"] == "eve"

@@ -241,7 +241,7 @@ def test_the_tour_of_the_readme_with_two_people_and_kill_9(demo: Demo, browser: 
 
 
 def test_killed_in_the_middle_of_an_activity_the_call_is_made_once(demo: Demo) -> None:
-    """The service does it and loses the answer; everything is killed; after the restart the same key gets the first answer."""
+    """The service does it and loses the answer; engine and worker are killed; the repeat has no second effect."""
     demo.let("/budget/check", "lose")
     base = [sys.executable, "-m", "signoff.cli.main"]
     data = ["--data", str(demo.folder)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 
@@ -13,6 +14,7 @@ from signoff.store.database import Database
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
 
+log = logging.getLogger("signoff.runtime")
 BATCH = 256
 LONGEST_PAUSE_S = 1.0
 _ACTOR = Actor("system", "timers", "Timers", "timer")
@@ -43,7 +45,7 @@ class TimerPump(Service):
             due = list_due(self._reader, to_micros(self._now()), BATCH)
             if not due:
                 break
-            submit_all(
+            answers = submit_all(
                 self._writer,
                 _ACTOR,
                 [
@@ -61,6 +63,9 @@ class TimerPump(Service):
                     for t in due
                 ],
             )
+            if not any("ok" in answer for answer in answers):
+                log.warning("none of %d due timers could be fired; trying again in a second", len(due))
+                return LONGEST_PAUSE_S
         self._awaited = to_micros(self._now()) + int(LONGEST_PAUSE_S * 1e6)
         upcoming = next_due(self._reader)
         if upcoming is None:

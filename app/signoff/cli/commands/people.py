@@ -7,12 +7,23 @@ from typing import Annotated
 
 import typer
 
-from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, load_settings
+from signoff.cli.context import (
+    DEFAULT_DATA,
+    TENANT,
+    As,
+    Data,
+    Json,
+    actor,
+    connected,
+    load_settings,
+    save_settings,
+    settings_file,
+)
 from signoff.cli.output import explains_errors, print_json, print_table, say
 from signoff.engine.permissions import ROLES
 from signoff.errors import Unavailable
 from signoff.runtime.lock import EngineLock
-from signoff.wiring import start_engine
+from signoff.wiring import Settings, start_engine
 
 app = typer.Typer(no_args_is_help=True, help="Accounts, roles and groups.")
 
@@ -43,8 +54,13 @@ def add(
     login_as: As = "",
     data: Data = DEFAULT_DATA,
 ) -> None:
-    """Create or change an account; asks for the password. While the engine runs, --as names an administrator."""
+    """Create or change an account; asks for the password.
+
+    Works on a new data folder too. While the engine runs, --as names an administrator.
+    """
     password = "" if disable else typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    if not settings_file(data).exists():
+        save_settings(Settings(data))
     settings = load_settings(data)
     lock = EngineLock(settings.folder)
     try:

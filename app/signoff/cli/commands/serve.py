@@ -119,6 +119,10 @@ def up(
     save_settings(settings)
     load_tokens(data)
     options = ["--host", host, "--port", str(port), "--origins", ",".join(origin or ())]
+    if not settings.database.exists():
+        say(
+            f"There are no accounts yet. Stop this and run: signoff person add LOGIN --role administrator --data {data}"
+        )
     say(f"Signoff on http://{host}:{port} (data in {data}). Stop it with Ctrl-C.")
     supervise(data, workers, [*options, *(["--secure"] if behind_proxy else [])])
 
