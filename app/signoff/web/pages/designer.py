@@ -74,6 +74,8 @@ class _Designer:
         self.canvas = Canvas(sheet, self.edit, self._selected)
         self._build_buttons()
         self._changed(rebuild=True)
+        if "save_draft" not in visitor.may:
+            self.say("Your roles let you look at this draft and try things out, but not save it.", "info")
 
     def _build_buttons(self) -> None:
         def button(words: str, work: Any, **look: Any) -> Any:

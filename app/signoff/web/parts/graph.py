@@ -74,16 +74,16 @@ class StepGraph(ReactFlow):
             super()._process_msg(msg)
 
     def show_step(self, step: str, look: StepLook) -> None:
-        """Give one node another look, in one small message."""
-        self.patch_node_props(step, {"className": look.class_name})
-        self._remember(self.nodes, step, {"ariaLabel": look.aria})
-        self._send_msg({"type": "patch_node_props", "node_id": step, "patch": {"ariaLabel": look.aria}})
+        """Give one node another look, in one small message (`patch_node_props` does not take `ariaLabel`)."""
+        patch = {"className": look.class_name, "ariaLabel": look.aria}
+        self._remember(self.nodes, step, patch)
+        self._send_msg({"type": "patch_node_props", "node_id": step, "patch": patch})
 
     def show_edge(self, key: str, look: EdgeLook) -> None:
         """Give one edge another look, in one small message."""
-        self.patch_edge_props(key, {"style": dict(look.style)})
-        self._remember(self.edges, key, {"ariaLabel": look.aria})
-        self._send_msg({"type": "patch_edge_props", "edge_id": key, "patch": {"ariaLabel": look.aria}})
+        patch = {"style": dict(look.style), "ariaLabel": look.aria}
+        self._remember(self.edges, key, patch)
+        self._send_msg({"type": "patch_edge_props", "edge_id": key, "patch": patch})
 
     @staticmethod
     def _remember(items: list[dict[str, Any]], key: str, patch: Mapping[str, Any]) -> None:
