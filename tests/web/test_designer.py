@@ -200,3 +200,33 @@ def test_hostile_long_and_right_to_left_labels_are_text(visit: Visitors, office:
 
 def _started(office: Office) -> str:
     return str(office.signoff.start_run(office.actor("dan"), TENANT, "hostile", {}, business_key=HOSTILE)["run_id"])
+
+
+def test_backspace_in_a_text_field_deletes_letters_and_no_step(visit: Visitors, office: Office) -> None:
+    ada = visit("ada", drafted(office, line("letters", "First", "Second")))
+    node(ada, "s0").click()
+    field = ada.get_by_label("Label")
+    expect(field).to_have_value("First")
+    field.press("End")
+    for _ in range(3):
+        field.press("Backspace")
+    field.press("Enter")
+    expect(field).to_have_value("Fi")
+    expect(node(ada, "s0").locator(".rf-node-label")).to_have_text("Fi")
+    expect(ada.locator(".react-flow__node")).to_have_count(2)
+
+
+def test_a_dragged_step_stays_where_it_was_put(visit: Visitors, office: Office) -> None:
+    ada = visit("ada", drafted(office, line("moved", "First", "Second")))
+    box = node(ada, "s1").bounding_box()
+    assert box
+    ada.mouse.move(box["x"] + 60, box["y"] + 20)
+    ada.mouse.down()
+    ada.mouse.move(box["x"] + 80, box["y"] + 160, steps=8)
+    ada.mouse.up()
+    expect(ada.get_by_text("unsaved changes")).to_be_visible()
+    press(ada, "Save draft")
+    expect(ada.get_by_text("Saved as revision 2.")).to_be_visible()
+    stored = office.signoff.queries.find_draft(TENANT, "moved").layout
+    assert stored["s1"] != stored["s0"]
+    assert stored["s1"]["y"] > 50

@@ -152,7 +152,10 @@ def test_who_is_not_asked_sees_and_decides_nothing(office: Office) -> None:
     run_id = office.waiting_run(item="Secret machine", amount=1.0)
     dan = signed_in(office, "dan")
     assert office.signoff.queries.find_task(TENANT, "dan", run_id, "approve") is None
-    assert "Secret machine" not in dan.get(f"/inbox/{run_id}/approve").text
+    hidden, missing = dan.get(f"/inbox/{run_id}/approve"), dan.get("/inbox/r-none/approve")
+    assert (hidden.status, missing.status) == (404, 404)
+    assert "Secret machine" not in hidden.text
+    assert dan.get("/new").status == 403
     item = office.signoff.queries.find_task(TENANT, "max", run_id, "approve")
     form = {"outcome": "approved", "generation": 1, "shown_digest": item.shown_digest, "key": "k" * 12}
     answer = dan.send("POST", f"/decide/{run_id}/approve", {**form, "token": form_token(dan.secret)})

@@ -20,10 +20,10 @@ from starlette.exceptions import HTTPException
 from signoff import errors
 from signoff.web import files
 from signoff.web.doors import Doors
-from signoff.web.headers import SecurityHeaders
+from signoff.web.headers import SecurityHeaders, outcome
 from signoff.web.live import Live
 from signoff.web.pages import PAGES
-from signoff.web.plain import answer_page
+from signoff.web.plain import answer_page, status_of
 from signoff.web.routes.decide import decide_router
 from signoff.web.routes.login import login_router
 from signoff.web.session import Gate, OpenPages
@@ -93,6 +93,7 @@ def _opener(site: Site, page: Callable[[Visitor, dict[str, str]], Any]) -> Calla
         try:
             return page(visitor, dict(pn.state.route_params or {}))
         except errors.SignoffError as error:
+            outcome.get({})["status"] = status_of(error)
             return failed_page(visitor, error)
 
     return open_page

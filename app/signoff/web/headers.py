@@ -7,8 +7,12 @@ from `blob:` addresses made by those scripts. Styles are inline throughout (MUI)
 from __future__ import annotations
 
 import secrets
+from contextvars import ContextVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+outcome: ContextVar[dict[str, int]] = ContextVar("outcome")
+"""Where a page that is being built leaves the status of its answer (`status`); Panel itself always says 200."""
 
 _PLAIN = (
     (b"x-content-type-options", b"nosniff"),
@@ -50,7 +54,8 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        nonce = secrets.token_urlsafe(16)
+        nonce, page_status = secrets.token_urlsafe(16), dict[str, int]()
+        outcome.set(page_status)
         begun: list[Message] = []
         body: list[bytes] = []
 
@@ -66,6 +71,7 @@ class SecurityHeaders:
                     return
                 page = b"".join(body).replace(b"<script", f'<script nonce="{nonce}"'.encode())
                 start = {**begun[0], "headers": _with_length(begun[0]["headers"], len(page), scope["method"])}
+                start |= page_status
                 await send(start)
                 await send({"type": "http.response.body", "body": page})
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from signoff import errors
 from signoff.web.escape import esc
 from signoff.web.files import address
 from signoff.web.settings import THEME_COOKIE
@@ -51,3 +52,20 @@ def answer_page(
         f'<div class="card"><h1>{esc(title)}</h1><div role="{role}">{said}</div><div class="actions">{ways}</div></div>'
     )
     return plain_page(request, title, body, status=status, wide=True)
+
+
+def status_of(error: errors.SignoffError) -> int:
+    """The HTTP status that says the same as an error."""
+    match error:
+        case errors.NotSignedIn():
+            return 401
+        case errors.Forbidden():
+            return 403
+        case errors.NotFound():
+            return 404
+        case errors.InvalidInput():
+            return 422
+        case errors.Unavailable():
+            return 503
+        case _:
+            return 409

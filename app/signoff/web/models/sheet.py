@@ -69,11 +69,12 @@ def open_sheet(document: object, layout: Mapping[str, Any]) -> tuple[Sheet | Non
 
 def positions_of(definition: Definition, layout: Mapping[str, Any]) -> dict[str, Position]:
     """Stored positions; where one is missing or unreadable, all steps are laid out anew."""
-    stored = {s.id: p for s in definition.steps if (p := _position(layout.get(s.id))) is not None}
+    stored = {s.id: p for s in definition.steps if (p := position_of(layout.get(s.id))) is not None}
     return stored if len(stored) == len(definition.steps) else layered(successors_of(definition))
 
 
-def _position(stored: object) -> Position | None:
+def position_of(stored: object) -> Position | None:
+    """A place as it is stored or sent, or None where it is not one."""
     if isinstance(stored, Mapping):
         x, y = stored.get("x"), stored.get("y")
         if isinstance(x, int | float) and isinstance(y, int | float) and abs(x) < 1e6 and abs(y) < 1e6:

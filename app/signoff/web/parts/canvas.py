@@ -146,13 +146,13 @@ class Canvas:
                     self._document.add_timeout_callback(self._choose, CHOOSE_MS)
                 return
             case "node_moved":
-                x, y = message["position"]["x"], message["position"]["y"]
-                self._moves[str(message["node_id"])] = (float(x), float(y))
+                if place := board.position_of(message.get("position")):
+                    self._moves[str(message.get("node_id"))] = place
             case "edge_added":
                 edge = message["edge"]
                 on = str(edge.get("sourceHandle") or "")
                 if on in {o.value for outcomes in OUTCOMES.values() for o in outcomes}:
-                    self._links.append((str(edge["source"]), str(edge["target"]), on))
+                    self._links.append((str(edge.get("source")), str(edge.get("target")), on))
             case "node_deleted":
                 self._steps.update(_named(message, "node_id", "node_ids"))
             case "edge_deleted":

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from signoff import errors
-from signoff.web.plain import answer_page
+from signoff.web.plain import answer_page, status_of
 from signoff.web.session import Visit, is_form_token
 from signoff.web.site import Site
 
@@ -75,20 +75,4 @@ def _refusal(request: Request, error: errors.SignoffError, here: str, comment: s
     links = [("/inbox", "Inbox"), (here, "Back to the request")]
     kept = f"Your comment was not stored: “{comment.strip()}”" if comment.strip() and not known else ""
     title = "Already handled" if known or "already" in error.code else "Not decided"
-    return answer_page(request, title, [error.message, error.remedy, kept], links, status=_status(error), good=known)
-
-
-def _status(error: errors.SignoffError) -> int:
-    match error:
-        case errors.NotSignedIn():
-            return 401
-        case errors.Forbidden():
-            return 403
-        case errors.NotFound():
-            return 404
-        case errors.InvalidInput():
-            return 422
-        case errors.Unavailable():
-            return 503
-        case _:
-            return 409
+    return answer_page(request, title, [error.message, error.remedy, kept], links, status=status_of(error), good=known)
