@@ -209,3 +209,40 @@ def test_large_bodies_survive_beside_their_events(office: Office) -> None:
     run_id = office.start("two")
     office.until_status(run_id, "succeeded")
     assert office.connectors.calls[0].input == {"text": "ü" * 5_000}
+
+
+def test_work_is_sent_back_for_another_round(office: Office) -> None:
+    """Votes of the old round stay readable and never count; the key of the round is new."""
+    document = chain("buy", call("prepare"), ask("manager", required=2, returns_to=["prepare"]), call("order"))
+    office.publish(document)
+    run_id = office.start("buy")
+    office.until_step(run_id, "manager", "waiting")
+    item = office.signoff.queries.find_task(TENANT, "grace", run_id, "manager")
+    assert item is not None
+    assert item.returns_to == (("prepare", "Prepare"),)
+    office.decide(run_id, "manager", "grace")
+    office.decide(run_id, "manager", "alan", outcome="returned", comment="two offers, please")
+    view = office.until(
+        run_id, lambda v: v.state.steps["manager"].round == 2 and v.state.steps["manager"].status == "waiting"
+    )
+    assert view.state.steps["manager"].approval is not None
+    assert view.state.steps["manager"].approval.votes == ()
+    assert office.connectors.count("prepare") == 2
+    assert len({c.key for c in office.connectors.calls if c.step == "prepare"}) == 2
+    assert "two offers" in " ".join(e.sentence for e in office.signoff.queries.list_events(TENANT, run_id))
+    with pytest.raises(errors.Refused, match="changed while you were reading"):
+        office.decide(run_id, "manager", "edith", generation=1)
+    for who in ("grace", "alan"):
+        office.decide(run_id, "manager", who)
+    office.until_status(run_id, "succeeded")
+
+
+def test_every_event_has_a_sentence_of_its_own() -> None:
+    """No history shows a wire name where a sentence belongs."""
+    import inspect
+
+    from signoff.core.events import ALL_EVENTS
+    from signoff.engine import sentences
+
+    source = inspect.getsource(sentences)
+    assert [e.__name__ for e in ALL_EVENTS if f"e.{e.__name__}()" not in source] == []

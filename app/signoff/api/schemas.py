@@ -93,3 +93,4 @@ class Decision(Body):
     generation: int = Field(ge=1)
     shown_digest: str = ""
     comment: str = Field(default="", max_length=10_000)
+    to: str = Field(default="", max_length=100, description="With `returned`: the step to send the work back to.")

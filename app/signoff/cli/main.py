@@ -25,6 +25,7 @@ app.add_typer(people.app, name="person")
 app.command()(runs.inbox)
 app.command()(runs.approve)
 app.command()(runs.reject)
+app.command("return")(runs.send_back)
 app.command()(doctor.doctor)
 app.add_typer(serve.process_app, name="process")
 

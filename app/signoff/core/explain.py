@@ -5,9 +5,10 @@ The graph, the inbox, the API, the CLI, alerts and notebooks all show these sent
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from signoff.core.definition import ActivityConfig, Join, StepKind
 from signoff.core.flow import needs_somebody
@@ -16,6 +17,7 @@ from signoff.core.quorum import find_person, who_may_still_decide
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.wording import clock, listed, sentence
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
 ALL_ACTIONS: tuple[str, ...] = (
     "decide",
     "retry_step",
@@ -67,7 +69,14 @@ class RunExplanation:
         return next(s for s in self.steps if s.step == step)
 
 
-def explain(plan: Plan, state: RunState, *, may: Collection[str] = ALL_ACTIONS, reader: str = "") -> RunExplanation:
+def explain(
+    plan: Plan,
+    state: RunState,
+    *,
+    may: Collection[str] = ALL_ACTIONS,
+    reader: str = "",
+    names: Mapping[str, str] = NOBODY,
+) -> RunExplanation:
     """Explain a run.
 
     Args:
@@ -75,8 +84,9 @@ def explain(plan: Plan, state: RunState, *, may: Collection[str] = ALL_ACTIONS, 
         state: the run as it is.
         may: names of commands that the reader's roles permit.
         reader: login of the reader; decides whether "decide" is offered.
+        names: login to the name that people see; a login that is not there is shown as it is.
     """
-    steps = tuple(_step(plan, state, i, may, reader) for i in plan.steps)
+    steps = tuple(_step(plan, state, i, may, reader, names) for i in plan.steps)
     return RunExplanation(
         status=state.status,
         sentence=_run_sentence(plan, state, steps),
@@ -130,13 +140,16 @@ def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
         return "An operator retries or skips the step, mends the input, or cancels the run."
     if state.status is RunStatus.PAUSED:
         return "An operator resumes the run."
-    return " ".join(dict.fromkeys(s.next for s in steps if s.next))
+    return " ".join(dict.fromkeys(s.next for s in steps if s.next and s.status in ACTIVE_STEPS))
 
 
-def _step(plan: Plan, state: RunState, step_id: str, may: Collection[str], reader: str) -> StepExplanation:
+def _step(
+    plan: Plan, state: RunState, step_id: str, may: Collection[str], reader: str, names: Mapping[str, str]
+) -> StepExplanation:
     definition, step = plan.steps[step_id], state.steps[step_id]
     waits_for = _deciders(state, step)
-    sentence, following = _step_words(plan, state, step_id, step, waits_for)
+    asked = tuple(names.get(p, p) for p in waits_for)
+    sentence, following = _step_words(plan, state, step_id, step, asked)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
     if "decide" in actions and reader and not find_person(reader, waits_for):
         actions.remove("decide")

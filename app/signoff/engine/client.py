@@ -119,9 +119,23 @@ class Signoff:
         generation: int,
         comment: str = "",
         shown_digest: str = "",
+        to: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
-        """Approve or reject (`outcome` is `approved` or `rejected`); answers {"sequence", "status", "step_status"}."""
+        """Approve, reject or return; answers {"sequence", "status", "step_status"}.
+
+        Args:
+            actor: the person who decides.
+            tenant: whose run it is.
+            run_id: the run.
+            step: the approval.
+            outcome: `approved`, `rejected` or `returned`.
+            generation: of the approval that was read.
+            comment: for the record; needed where the definition says so.
+            shown_digest: names exactly what was read; "" for whatever is shown now.
+            to: with `returned`, the step to which the work goes back where there is a choice.
+            idempotency_key: the same key gets the same answer.
+        """
         return self.do(
             "decide",
             actor,
@@ -133,6 +147,7 @@ class Signoff:
             generation=generation,
             comment=comment,
             shown_digest=shown_digest,
+            to=to,
         )
 
     def operate(

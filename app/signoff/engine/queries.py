@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
+from signoff.core.definition import ApprovalConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.validate import Surroundings
 from signoff.engine.caches import PlanCache
@@ -146,8 +147,11 @@ class Queries(DefinitionQueries):
         plan = self._plans.get(record.version_id)
         may = permitted(reader.roles) if reader else ALL_ACTIONS
         layout = load(d.get_version(self._reader, record.version_id)[4]) or {}
-        explanation = explain(plan, state, may=may, reader=reader.login if reader else "")
+        explanation = explain(plan, state, may=may, reader=reader.login if reader else "", names=self._names(tenant))
         return RunView(_run_row(record), record.digest, state, plan, layout, explanation)
+
+    def _names(self, tenant: str) -> dict[str, str]:
+        return {p[0]: p[1] for p in d.list_people(self._reader, tenant)}
 
     def list_events(self, tenant: str, run_id: str, *, after: int = 0, limit: int = 500) -> list[EventView]:
         """The history of a run, oldest first."""
@@ -206,6 +210,9 @@ class Queries(DefinitionQueries):
             why_not = "The run is paused."
         else:
             why_not = ""
+        plan = self._plans.get(x.version_id)
+        config = plan.steps[x.step].config
+        targets = config.returns_to if isinstance(config, ApprovalConfig) else ()
         return InboxItem(
             run_id=x.run_id,
             definition=x.definition,
@@ -220,6 +227,9 @@ class Queries(DefinitionQueries):
             required=x.required,
             given=x.given,
             started_by=x.started_by,
+            business_key=x.business_key,
+            returns_to=tuple((t, plan.label(t)) for t in targets),
+            comment_required_on=config.comment_required_on if isinstance(config, ApprovalConfig) else (),
             opened_at=from_micros(x.opened_at),
             due=from_micros_or_none(x.due),
             status=x.status,

@@ -60,6 +60,7 @@ def decide(tx: Transaction, r: Request) -> Answer:
             outcome=required(r.args, "outcome"),
             comment=str(r.args.get("comment") or ""),
             shown_digest=str(r.args.get("shown_digest") or ""),
+            to=str(r.args.get("to") or ""),
         ),
     )
 

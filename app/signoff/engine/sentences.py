@@ -22,7 +22,7 @@ def sentence_of(event: e.Event, plan: Plan) -> str:
     return (
         _about_run(event)
         or _about_activity(event, label)
-        or _about_people(event, label)
+        or _about_people(event, label, plan)
         or _about_step(event, label, plan)
     )
 
@@ -68,7 +68,7 @@ def _about_activity(event: e.Event, label: str) -> str:
             return ""
 
 
-def _about_people(event: e.Event, label: str) -> str:
+def _about_people(event: e.Event, label: str, plan: Plan) -> str:
     match event:
         case e.ApprovalOpened():
             count = f"{event.required} of " if event.required > 1 else ""
@@ -80,6 +80,11 @@ def _about_people(event: e.Event, label: str) -> str:
             return f"{label} is {event.outcome}."
         case e.ApprovalExpired():
             return f"{label} expired: nobody decided by {clock(event.due)}."
+        case e.WorkReturned():
+            target = plan.label(event.to) if event.to in plan.steps else event.to
+            return f"{event.actor.shown} sent the work back from {label} to '{target}': {event.comment}"
+        case e.ApprovalVoided():
+            return f"The decisions on {label} so far are void: {event.reason}"
         case e.StepSkipped():
             return f"{event.actor.shown} skipped {label}: {event.reason}"
         case e.StepRetried():

@@ -140,7 +140,10 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """An open approval that a person may decide; `may_decide` is False for one's own request."""
+    """An approval as a person sees it; `may_decide` is False for one's own request.
+
+    `returns_to` are (step id, label) to which the work may be sent back.
+    """
 
     run_id: str
     definition: str
@@ -162,6 +165,9 @@ class InboxItem:
     why_not: str = ""
     version: int = 0
     digest: str = ""
+    business_key: str = ""
+    returns_to: tuple[tuple[str, str], ...] = ()
+    comment_required_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def read(run_id: str, step: str, signoff: Face, person: Caller) -> dict[str, Any
 
 @router.post("/inbox/{run_id}/{step}/decision", summary="Decide")
 def decide(run_id: str, step: str, body: Decision, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
-    """Approve or reject what was read; refused where it changed meanwhile, or was handled already."""
+    """Approve, reject or return what was read; refused where it changed meanwhile, or was handled already."""
     if signoff.queries.find_task(person.tenant, person.login, run_id, step) is None:
         signoff.queries.get_run(person.tenant, run_id, reader=person)
     return signoff.decide(
@@ -48,5 +48,6 @@ def decide(run_id: str, step: str, body: Decision, signoff: Face, person: Caller
         generation=body.generation,
         comment=body.comment,
         shown_digest=body.shown_digest,
+        to=body.to,
         idempotency_key=key,
     )

@@ -190,7 +190,7 @@ def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> N
         print_table(("run", "step", "approval", "shown", "asked by", "note"), rows, "Nothing waits for you.")
 
 
-def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data: Any) -> None:
+def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data: Any, to: str = "") -> None:
     who = actor(login)
     with connected(data) as signoff:
         task = signoff.queries.find_task(TENANT, who.id, run_id, step)
@@ -203,6 +203,7 @@ def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data
             generation=task.generation if task else 1,
             comment=comment,
             shown_digest=task.shown_digest if task else "",
+            to=to,
         )
         say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 
@@ -220,3 +221,16 @@ def approve(run_id: RunId, step: Step, comment: Comment = "", login: As = "", da
 def reject(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Reject an approval step."""
     _decide("rejected", run_id, step, comment, login, data)
+
+
+@explains_errors
+def send_back(
+    run_id: RunId,
+    step: Step,
+    to: Annotated[str, typer.Option("--to", help="Step to return to, where there are several.")] = "",
+    comment: Comment = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Send the work back from an approval to an earlier step, for another round."""
+    _decide("returned", run_id, step, comment, login, data, to)

@@ -132,11 +132,13 @@ class ApprovalRecord:
 
     id: int
     run_id: str
+    version_id: int
     definition: str
     title: str
     version: int
     digest: str
     started_by: str
+    business_key: str
     step: str
     label: str
     generation: int
@@ -154,16 +156,17 @@ class ApprovalRecord:
 
 
 _APPROVAL = (
-    "SELECT a.id, r.public_id, d.name, d.title, v.version, v.digest, r.started_by, a.step, a.label, a.generation,"
-    " a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at, a.due, a.status, r.status,"
-    f" {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
-    " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
+    "SELECT a.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.started_by, r.business_key,"
+    " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
+    f" a.due, a.status, r.status, {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id"
+    " JOIN run r ON r.id = a.run JOIN definition_version v ON v.id = r.version_id"
+    " JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
 )
 
 
 def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*(*r[:19], load(r[19]) or {}, bool(r[20]))) for r in rows]
+    return [ApprovalRecord(*(*r[:21], load(r[21]) or {}, bool(r[22]))) for r in rows]
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
