@@ -1,4 +1,4 @@
-"""Views as JSON-ready data."""
+"""Views as JSON-ready data, for the API and the command line."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from functools import wraps
 from typing import Any
@@ -15,21 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from signoff.api.plain import plain
 from signoff.errors import InvalidInput, SignoffError
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 180)
 problems_to = Console(stderr=True, highlight=False)
-
-
-def plain(value: Any) -> Any:
-    """JSON-ready form of views and times."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in value]
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -31,22 +32,26 @@ def plan_of(document: dict[str, object], digest: str, version: int) -> Plan:
 
 
 class PlanCache:
-    """Plans by version key; `load` reads (document, digest, version)."""
+    """Plans by version key; `load` reads (document, digest, version). Thread-safe, since readers share one."""
 
     def __init__(self, load: Callable[[int], tuple[dict[str, object], str, int]], limit: int = 512) -> None:
         self._load = load
         self._limit = limit
         self._plans: OrderedDict[int, Plan] = OrderedDict()
+        self._lock = threading.Lock()
 
     def get(self, version_id: int) -> Plan:
         """The compiled plan of a version."""
-        plan = self._plans.get(version_id)
-        if plan is None:
-            plan = self._plans[version_id] = plan_of(*self._load(version_id))
+        with self._lock:
+            plan = self._plans.get(version_id)
+            if plan is not None:
+                self._plans.move_to_end(version_id)
+                return plan
+        plan = plan_of(*self._load(version_id))
+        with self._lock:
+            self._plans[version_id] = plan
             if len(self._plans) > self._limit:
                 self._plans.popitem(last=False)
-        else:
-            self._plans.move_to_end(version_id)
         return plan
 
 
