@@ -14,6 +14,16 @@ from signoff.store.tables.runs import (
     RunTable,
     TimerTable,
 )
+from signoff.store.tasks.tables import (
+    TaskBodyTable,
+    TaskEdgeTable,
+    TaskFigureTable,
+    TaskFrontierTable,
+    TaskGraphTable,
+    TaskNodeTable,
+    TaskTallyTable,
+    TaskVersionTable,
+)
 
 metadata = SQLModel.metadata
 
@@ -34,6 +44,14 @@ __all__ = [
     "RunTable",
     "SessionTable",
     "SettingTable",
+    "TaskBodyTable",
+    "TaskEdgeTable",
+    "TaskFigureTable",
+    "TaskFrontierTable",
+    "TaskGraphTable",
+    "TaskNodeTable",
+    "TaskTallyTable",
+    "TaskVersionTable",
     "TimerTable",
     "metadata",
 ]
