@@ -138,3 +138,37 @@ class SchedulerClosed(SchedulerError):
 
 class TaskStopped(Exception):
     """Raised by a task function (usually by ``stop.raise_if_set()``) to confirm that it stopped early."""
+
+
+class LeaseLost(StateConflict):
+    """Durable form: the claim a callback speaks of ran out and was given on, or the fencing token is wrong.
+
+    Attributes:
+        generation: the generation of the claim.
+        fence: its fencing token.
+        current: the token that counts.
+    """
+
+    default_code = "scheduler.lease_lost"
+
+    def __init__(self, task: Hashable, wanted: str, generation: int, fence: int, current: int, state: str) -> None:
+        self.generation, self.fence, self.current = generation, fence, current
+        super().__init__(
+            task,
+            wanted,
+            f"the claim with fencing token {fence} of generation {generation} does not hold any more "
+            f"(it is {state}, token {current})",
+            "Drop this result; renew leases more often, or ask for longer ones.",
+        )
+
+
+class SettingsConflict(SchedulerError):
+    """A durable graph is opened with other settings than it was created with."""
+
+    default_code = "scheduler.settings_conflict"
+
+    def __init__(self, asked: object, stored: object) -> None:
+        super().__init__(
+            f"Expected to open the graph with {asked}, but it was created with {stored}.",
+            remedy="Open it with the settings it was created with, or use another graph name.",
+        )

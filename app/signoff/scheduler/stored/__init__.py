@@ -1,0 +1,1 @@
+"""The parts of the durable scheduler; `signoff.scheduler.durable` is the way in."""
