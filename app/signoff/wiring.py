@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
+from signoff.assets import asset_folder
 from signoff.connectors.call import Connector
 from signoff.connectors.registry import build_registry
 from signoff.core.states import Actor
@@ -67,10 +68,7 @@ class Settings:
 
 def templates() -> list[dict[str, Any]]:
     """The ready-made definitions that ship with the product."""
-    here = Path(__file__).resolve()
-    places = (here.parent / "assets" / "templates", here.parents[2] / "assets" / "templates")
-    folder = next((p for p in places if p.is_dir()), None)
-    return [json.loads(f.read_text("utf-8")) for f in sorted(folder.glob("*.json"))] if folder else []
+    return [json.loads(f.read_text("utf-8")) for f in sorted(asset_folder("templates").glob("*.json"))]
 
 
 @dataclass(slots=True)

@@ -24,10 +24,10 @@ from signoff.wiring import Running, open_embedded
 
 TENANT = "default"
 PEOPLE = {
-    "ada": ("Ada Lindqvist", ("designer", "publisher", "starter", "operator", "auditor"), ()),
-    "max": ("Max Berger", ("approver", "starter"), ("managers",)),
-    "mia": ("Mia Okafor", ("approver",), ("managers", "finance")),
-    "dan": ("Dan Novak", ("starter",), ()),
+    "ada": ("Ada (designer)", ("designer", "publisher", "starter", "operator", "auditor"), ()),
+    "max": ("Max (manager)", ("approver", "starter"), ("managers",)),
+    "mia": ("Mia (manager)", ("approver",), ("managers", "finance")),
+    "dan": ("Dan (starter)", ("starter",), ()),
 }
 
 PURCHASE: dict[str, Any] = {

@@ -144,7 +144,7 @@ def test_forms_of_another_session_are_refused(office: Office) -> None:
         "POST", f"/decide/{run_id}/approve", {**form, "key": "other-key-1", "token": form_token(max_.secret)}
     )
     assert again.status in (200, 409)
-    assert "Max Berger" in again.text or "already" in again.text.lower()
+    assert "Max (manager)" in again.text or "already" in again.text.lower()
 
 
 def test_who_is_not_asked_sees_and_decides_nothing(office: Office) -> None:
@@ -260,7 +260,7 @@ def drain(opened: ClientConnection) -> None:
 def ended(office: Office) -> Iterator[None]:
     yield
     office.running.save_person(
-        "mia", name="Mia Okafor", roles=("approver",), groups=("managers", "finance"), password="demo"
+        "mia", name="Mia (manager)", roles=("approver",), groups=("managers", "finance"), password="demo"
     )
 
 
@@ -277,6 +277,6 @@ def test_the_socket_of_a_disabled_person_is_closed_within_seconds(office: Office
     mia = signed_in(office, "mia")
     with socket(office, "/runs", token_of(mia, "/runs"), mia.secret, office.address) as opened:
         opened.recv(timeout=5)
-        office.running.save_person("mia", name="Mia Okafor", roles=("approver",), groups=("managers",), active=False)
+        office.running.save_person("mia", name="Mia (manager)", roles=("approver",), groups=("managers",), active=False)
         with pytest.raises(ConnectionClosed):
             drain(opened)

@@ -39,7 +39,7 @@ def test_a_run_is_started_watched_decided_failed_and_repaired(visit: Visitors, o
     max_.get_by_role("link", name="Manager approves").first.click()
     visit.ready(max_)
     expect(max_.get_by_text("Espresso machine")).to_be_visible()
-    expect(max_.get_by_text("Ada Lindqvist")).to_be_visible()
+    expect(max_.get_by_text("Ada (designer)")).to_be_visible()
     max_.get_by_label("Comment").fill("Fine <b>by me</b>")
     max_.get_by_role("button", name="Approve").click()
     expect(max_.get_by_role("heading", name="Approved")).to_be_visible()
@@ -96,7 +96,7 @@ def test_two_people_decide_at_once_and_the_second_is_told(visit: Visitors, offic
     expect(max_.get_by_role("heading", name="Approved")).to_be_visible()
     expect(mia.get_by_text("A decision sent now is refused.")).to_be_visible()
     mia.get_by_role("button", name="Approve").click()
-    expect(mia.get_by_role("alert").or_(mia.get_by_role("status"))).to_contain_text("Max Berger")
+    expect(mia.get_by_role("alert").or_(mia.get_by_role("status"))).to_contain_text("Max (manager)")
     visit.complaints[:] = [c for c in visit.complaints if "409" not in c]
 
 

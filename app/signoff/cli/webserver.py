@@ -13,6 +13,8 @@ from signoff.web.settings import WebSettings
 from signoff.wiring import Settings, open_remote
 
 ENGINE_WAIT_S = 30.0
+MAX_SOCKET_MESSAGE_BYTES = 2_000_000
+GRACE_S = 2
 
 
 def serve(
@@ -27,7 +29,16 @@ def serve(
     exact = origins or tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact))
     app.mount("/api", create_api(signoff))
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", ws="websockets-sansio", server_header=False)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        ws="websockets-sansio",
+        server_header=False,
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
+        timeout_graceful_shutdown=GRACE_S,
+    )
     server = uvicorn.Server(config)
     stop = until_told_to_stop()
 

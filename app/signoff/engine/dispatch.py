@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+Claim = tuple[str, str, int, int, int]
+"""Run, step, generation, attempt, fencing token."""
+
+REMEMBERED_CLAIMS = 1024
 
 
 @dataclass(slots=True, eq=False)
 class WorkerSlot:
     """One connected worker and how many more tasks it can take.
 
-    `send` is called only after the commit that leased the task.
+    `send` is called only after the commit that leased the task. `over` holds the newest claims that were
+    given back since the worker offered, so that a repeated outcome does not free a second slot.
     """
 
     worker: str
     pools: tuple[str, ...]
     free: int
     send: Callable[[dict[str, Any]], None]
+    over: dict[Claim, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,16 @@ class Dispatcher:
         """The worker takes no more (it is draining or gone)."""
         self._workers.pop(worker, None)
 
-    def give_back(self, worker: str) -> None:
-        """A task of that worker is over: one more slot is free."""
+    def give_back(self, worker: str, claim: Claim) -> WorkerSlot | None:
+        """A task of that worker is over: one more slot is free, once. Returns the slot that became free."""
         slot = self._workers.get(worker)
-        if slot is not None:
-            slot.free += 1
+        if slot is None or claim in slot.over:
+            return None
+        slot.free += 1
+        slot.over[claim] = None
+        if len(slot.over) > REMEMBERED_CLAIMS:
+            del slot.over[next(iter(slot.over))]
+        return slot
 
     def take(self, pool: str) -> WorkerSlot | None:
         """Reserve a slot of a pool, or None where all are busy."""

@@ -130,7 +130,7 @@ class Queries(DefinitionQueries):
             limit=size + 1,
             only_for=only_for(reader),
         )
-        rows = tuple(_run_row(x) for x in found[:size])
+        rows = tuple(self._run_row(x) for x in found[:size])
         more = found[size - 1] if len(found) > size else None
         return Page(rows, f"{more.changed_at}.{more.pk}" if more else None)
 
@@ -148,7 +148,7 @@ class Queries(DefinitionQueries):
         may = permitted(reader.roles) if reader else ALL_ACTIONS
         layout = load(d.get_version(self._reader, record.version_id)[4]) or {}
         explanation = explain(plan, state, may=may, reader=reader.login if reader else "", names=self._names(tenant))
-        return RunView(_run_row(record), record.digest, state, plan, layout, explanation)
+        return RunView(self._run_row(record), record.digest, state, plan, layout, explanation)
 
     def _names(self, tenant: str) -> dict[str, str]:
         return {p[0]: p[1] for p in d.list_people(self._reader, tenant)}
@@ -178,6 +178,21 @@ class Queries(DefinitionQueries):
             AttemptView(*(*a[:7], from_micros_or_none(a[7] or None), from_micros(a[8]), from_micros(a[9])))
             for a in r.list_attempts(self._reader, tenant, run_id)
         ]
+
+    def _run_row(self, x: r.RunRecord) -> RunRow:
+        return RunRow(
+            run_id=x.public_id,
+            definition=x.definition,
+            title=self._plans.get(x.version_id).definition.title,
+            version=x.version,
+            status=x.status,
+            business_key=x.business_key,
+            started_by=x.started_by,
+            started_at=from_micros(x.started_at),
+            changed_at=from_micros(x.changed_at),
+            reason=x.reason,
+            sequence=x.sequence,
+        )
 
     # Inbox
 
@@ -216,7 +231,7 @@ class Queries(DefinitionQueries):
         return InboxItem(
             run_id=x.run_id,
             definition=x.definition,
-            title=x.title,
+            title=plan.definition.title,
             step=x.step,
             label=x.label,
             generation=x.generation,
@@ -243,22 +258,6 @@ class Queries(DefinitionQueries):
 def only_for(reader: Person | None) -> str | None:
     """The login to whose own runs (started, or asked in) a reader is limited; None for those who see all."""
     return None if reader is None or "read_all_runs" in permitted(reader.roles) else reader.login
-
-
-def _run_row(x: r.RunRecord) -> RunRow:
-    return RunRow(
-        run_id=x.public_id,
-        definition=x.definition,
-        title=x.title,
-        version=x.version,
-        status=x.status,
-        business_key=x.business_key,
-        started_by=x.started_by,
-        started_at=from_micros(x.started_at),
-        changed_at=from_micros(x.changed_at),
-        reason=x.reason,
-        sequence=x.sequence,
-    )
 
 
 def _read_cursor(cursor: str | None, parts: int) -> list[int] | None:

@@ -18,7 +18,7 @@ from signoff.core.react import react
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
 from signoff.engine.caches import PlanCache, RunCache
-from signoff.engine.dispatch import Dispatcher, ReadyTask, WorkerSlot
+from signoff.engine.dispatch import Claim, Dispatcher, ReadyTask, WorkerSlot
 from signoff.engine.request import Outbound
 from signoff.engine.views import FeedEvent
 from signoff.errors import InvalidInput, NotFound
@@ -54,6 +54,7 @@ class Transaction:
         self._changed: dict[str, set[str]] = {}
         self._ready: list[ReadyTask] = []
         self.taken: list[WorkerSlot] = []
+        self._given_back: list[tuple[WorkerSlot, Claim]] = []
 
     # Reading
 
@@ -164,6 +165,12 @@ class Transaction:
 
     # Leasing
 
+    def give_back(self, worker: str, claim: Claim) -> None:
+        """A worker is done with a task; its slot is free from this transaction on."""
+        slot = self._dispatcher.give_back(worker, claim)
+        if slot is not None:
+            self._given_back.append((slot, claim))
+
     def lease_ready(self) -> None:
         """Lease attempts that became claimable here, then the backlog, while workers have free slots."""
         for task in self._ready:
@@ -258,6 +265,9 @@ class Transaction:
         self.journal.rollback()
         for slot in self.taken:
             slot.free += 1
+        for slot, claim in self._given_back:
+            slot.free -= 1
+            slot.over.pop(claim, None)
         for run_id in self._working:
             self._warm.forget(run_id)
         for tenant in self._directory_changed:

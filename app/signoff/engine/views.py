@@ -174,7 +174,8 @@ class InboxItem:
 class FeedEvent:
     """What live pages are told after a commit: which run changed and how.
 
-    `steps` maps the changed steps to their status; `run_status` is the run's status after the commit.
+    `steps` maps the changed steps to their status; `run_status` is the run's status after the commit. An event
+    without a run says that some may have been missed: whoever follows anything should look again.
     """
 
     tenant: str
@@ -183,3 +184,13 @@ class FeedEvent:
     run_status: str
     steps: dict[str, str]
     at: datetime
+
+    @property
+    def is_resync(self) -> bool:
+        """True where the connection to the engine was renewed and news may have been missed."""
+        return not self.run_id
+
+
+def resync(at: datetime) -> FeedEvent:
+    """The event that tells listeners to look again."""
+    return FeedEvent("", "", 0, "", {}, at)

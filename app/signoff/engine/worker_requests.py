@@ -33,11 +33,11 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         return ok()
 
     def complete(tx: Transaction, r: Request) -> Answer:
-        dispatcher.give_back(r.actor.id)
+        _give_back(tx, r)
         return _outcome(tx, r, c.CompleteActivity(**_claim(r), output=r.args.get("output"), digest=_digest(r)))
 
     def fail(tx: Transaction, r: Request) -> Answer:
-        dispatcher.give_back(r.actor.id)
+        _give_back(tx, r)
         error = ErrorInfo(
             str(r.args.get("code") or "error")[:100],
             str(r.args.get("message") or "It gave no reason.")[:4000],
@@ -78,6 +78,12 @@ def _claim(r: Request) -> dict[str, Any]:
         "attempt": required(r.args, "attempt", int),
         "fence": required(r.args, "fence", int),
     }
+
+
+def _give_back(tx: Transaction, r: Request) -> None:
+    claim = _claim(r)
+    where = claim["step"], claim["generation"], claim["attempt"], claim["fence"]
+    tx.give_back(r.actor.id, (required(r.args, "run_id"), *where))
 
 
 def _digest(r: Request) -> str:

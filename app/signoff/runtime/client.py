@@ -8,11 +8,11 @@ import queue
 import socket
 import threading
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from signoff.engine.request import failed, unwrap
-from signoff.engine.views import FeedEvent
+from signoff.engine.views import FeedEvent, resync
 from signoff.errors import Unavailable
 from signoff.runtime.wire import PROTOCOL, FrameError, Unpacker, connect, pack
 
@@ -137,9 +137,13 @@ class WireClient:
             self._socket = sock
         self._connected.set()
         if self._listeners:
-            self.post({"do": "follow"}, lambda answer: None)
+            self.post({"do": "follow"}, self._followed_again)
         if self.on_connect is not None:
             threading.Thread(target=self.on_connect, name="signoff-offer", daemon=True).start()
+
+    def _followed_again(self, _: dict[str, Any]) -> None:
+        for listener in list(self._listeners):
+            listener(resync(datetime.now(UTC)))
 
     def _dispatch(self, message: dict[str, Any]) -> None:
         try:

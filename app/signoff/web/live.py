@@ -97,8 +97,10 @@ class Live:
         self._stop()
 
     def _on_event(self, event: FeedEvent) -> None:
-        topics = (run_topic(event.tenant, event.run_id), tenant_topic(event.tenant))
         with self._lock:
+            topics: tuple[Topic, ...] = (run_topic(event.tenant, event.run_id), tenant_topic(event.tenant))
+            if event.is_resync:
+                topics = tuple(self._followers)
             found = [(t, k, f) for t in topics for k, f in self._followers.get(t, {}).items()]
         for topic, key, follower in found:
             try:

@@ -26,7 +26,6 @@ class RunRecord:
     public_id: str
     version_id: int
     definition: str
-    title: str
     version: int
     digest: str
     status: str
@@ -39,7 +38,7 @@ class RunRecord:
 
 
 _RUN = (
-    "SELECT r.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.status, r.sequence, "
+    "SELECT r.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.status, r.sequence, "
     " r.business_key, r.started_by, r.started_at, r.changed_at, r.reason FROM run r"
     " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
 )
@@ -134,7 +133,6 @@ class ApprovalRecord:
     run_id: str
     version_id: int
     definition: str
-    title: str
     version: int
     digest: str
     started_by: str
@@ -156,7 +154,7 @@ class ApprovalRecord:
 
 
 _APPROVAL = (
-    "SELECT a.id, r.public_id, r.version_id, d.name, d.title, v.version, v.digest, r.started_by, r.business_key,"
+    "SELECT a.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.started_by, r.business_key,"
     " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
     f" a.due, a.status, r.status, {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id"
     " JOIN run r ON r.id = a.run JOIN definition_version v ON v.id = r.version_id"
@@ -166,7 +164,7 @@ _APPROVAL = (
 
 
 def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*(*r[:21], load(r[21]) or {}, bool(r[22]))) for r in rows]
+    return [ApprovalRecord(*(*r[:20], load(r[20]) or {}, bool(r[21]))) for r in rows]
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:

@@ -9,7 +9,6 @@ from typing import Any
 import panel as pn
 
 from signoff import errors
-from signoff.core.definition import ApprovalConfig
 from signoff.engine.views import FeedEvent, InboxItem
 from signoff.web.escape import clock, esc, label, moment
 from signoff.web.live import run_topic, tenant_topic
@@ -50,7 +49,8 @@ def _row(item: InboxItem, asker: str) -> tuple[object, ...]:
     now = datetime.now(UTC)
     due = Safe(f'<span title="{esc(item.due)}">{esc(until(item.due, now))}</span>') if item.due else "–"
     own = "" if item.may_decide else Safe('<div class="soft small">your own request</div>')
-    what = Safe(f"{link(_path(item), Safe(f'<b>{label(item.label)}</b>'))}{own}")
+    key = Safe(f'<div class="soft small">{label(item.business_key)}</div>') if item.business_key else ""
+    what = Safe(f"{link(_path(item), Safe(f'<b>{label(item.label)}</b>'))}{key}{own}")
     return what, Safe(label(item.title)), Safe(label(asker)), Safe(moment(item.opened_at, now)), due
 
 
@@ -106,6 +106,7 @@ def _facts(item: InboxItem, asker: str) -> str:
     count = f"{item.given} of {item.required} approvals given" if item.required > 1 else ""
     about: dict[str, Any] = {
         "Asked by": asker,
+        **({"Reference": item.business_key} if item.business_key else {}),
         "Waiting since": Safe(f"{clock(item.opened_at)} ({moment(item.opened_at, now)})"),
         "Due": Safe(f"{clock(item.due)} ({esc(until(item.due, now))})") if item.due else "no deadline",
         "Run": link(f"/runs/{item.run_id}", item.run_id),
@@ -118,16 +119,15 @@ def _facts(item: InboxItem, asker: str) -> str:
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
-def _comment_on(visitor: Visitor, item: InboxItem) -> tuple[str, ...]:
-    """Outcomes that need a comment, as the frozen definition says."""
-    config = visitor.site.signoff.queries.get_run(visitor.site.tenant, item.run_id).plan.steps[item.step].config
-    return config.comment_required_on if isinstance(config, ApprovalConfig) else ()
-
-
 def _button(outcome: str, words: str, css: str, needs: tuple[str, ...]) -> str:
     """A button that decides; the browser asks for the comment where this outcome needs one."""
     free = "" if outcome in needs else " formnovalidate"
     return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
+
+
+def _return_button(step: str, name: str, needs_comment: bool) -> str:
+    free = "" if needs_comment else " formnovalidate"
+    return f'<button class="button" name="outcome" value="returned:{esc(step)}"{free}>Return to “<bdi>{esc(name)}</bdi>”</button>'
 
 
 def _form(visitor: Visitor, item: InboxItem) -> str:
@@ -140,10 +140,12 @@ def _form(visitor: Visitor, item: InboxItem) -> str:
         "key": secrets.token_urlsafe(18),
     }
     fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
-    needs = _comment_on(visitor, item)
-    verbs = [verb for outcome, verb in (("approved", "approve"), ("rejected", "reject")) if outcome in needs]
+    needs = item.comment_required_on
+    words = {"approved": "approve", "rejected": "reject", "returned": "return it"}
+    verbs = [verb for outcome, verb in words.items() if outcome in needs]
     when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
     buttons = _button("approved", "Approve", "good", needs) + _button("rejected", "Reject", "bad", needs)
+    buttons += "".join(_return_button(step, name, "returned" in needs) for step, name in item.returns_to)
     return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
 <label class="field">Comment <span class="soft">{when}</span>
 <textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{" required" if needs else ""}></textarea></label>

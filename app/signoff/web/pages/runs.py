@@ -32,6 +32,7 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
             definition=asked["definition"],
             text=asked["text"],
             cursor=asked["cursor"] or None,
+            reader=visitor.person,
         )
         if not page.items:
             filtered = any(asked.values())

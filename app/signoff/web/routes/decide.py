@@ -13,13 +13,13 @@ from signoff.web.plain import answer_page, status_of
 from signoff.web.session import Visit, is_form_token
 from signoff.web.site import Site
 
-TITLES = {"approved": "Approved", "rejected": "Rejected"}
+TITLES = {"approved": "Approved", "rejected": "Rejected", "returned": "Returned"}
 
 
 class Decision(BaseModel):
-    """What the form of an approval sends."""
+    """What the form of an approval sends; a return names its step as `returned:STEP`."""
 
-    outcome: str = Field(max_length=20)
+    outcome: str = Field(max_length=100)
     token: str = Field(max_length=200)
     generation: int
     shown_digest: str = Field(max_length=200)
@@ -42,30 +42,32 @@ def decide_router(site: Site) -> APIRouter:
         if not is_form_token(secret, form.token):
             words = ["This form did not come from a page of your session; nothing was decided."]
             return answer_page(request, "Not decided", words, [("/inbox", "Inbox")], status=403)
-        if form.outcome not in TITLES:
+        outcome, _, to = form.outcome.partition(":")
+        if outcome not in TITLES:
             return answer_page(
-                request, "Not decided", ["Choose to approve or to reject."], [(here, "Back")], status=400
+                request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
             )
         try:
-            _send(site, visit, run_id, step, form)
+            _send(site, visit, run_id, step, form, outcome, to)
         except errors.SignoffError as error:
             return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
-        return answer_page(request, TITLES[form.outcome], ["Your decision has been recorded."], links, good=True)
+        return answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
 
     return router
 
 
-def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision) -> None:
+def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
     site.signoff.decide(
         visit.actor,
         site.tenant,
         run_id,
         step,
-        form.outcome,
+        outcome,
         generation=form.generation,
         comment=form.comment.replace("\r\n", "\n").strip(),
         shown_digest=form.shown_digest,
+        to=to,
         idempotency_key=f"web:{visit.person.login}:{form.key}",
     )
 
