@@ -119,15 +119,15 @@ def _facts(item: InboxItem, asker: str) -> str:
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
-def _button(outcome: str, words: str, css: str, needs: tuple[str, ...]) -> str:
+def _button(outcome: str, words: str, css: str, *, needs_comment: bool) -> str:
     """A button that decides; the browser asks for the comment where this outcome needs one."""
-    free = "" if outcome in needs else " formnovalidate"
+    free = "" if needs_comment else " formnovalidate"
     return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
 
 
 def _return_button(step: str, name: str, needs_comment: bool) -> str:
-    free = "" if needs_comment else " formnovalidate"
-    return f'<button class="button" name="outcome" value="returned:{esc(step)}"{free}>Return to “<bdi>{esc(name)}</bdi>”</button>'
+    words = f"Return to “<bdi>{esc(name)}</bdi>”"
+    return _button(f"returned:{esc(step)}", words, "", needs_comment=needs_comment)
 
 
 def _form(visitor: Visitor, item: InboxItem) -> str:
@@ -144,7 +144,8 @@ def _form(visitor: Visitor, item: InboxItem) -> str:
     words = {"approved": "approve", "rejected": "reject", "returned": "return it"}
     verbs = [verb for outcome, verb in words.items() if outcome in needs]
     when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
-    buttons = _button("approved", "Approve", "good", needs) + _button("rejected", "Reject", "bad", needs)
+    buttons = _button("approved", "Approve", "good", needs_comment="approved" in needs)
+    buttons += _button("rejected", "Reject", "bad", needs_comment="rejected" in needs)
     buttons += "".join(_return_button(step, name, "returned" in needs) for step, name in item.returns_to)
     return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
 <label class="field">Comment <span class="soft">{when}</span>
