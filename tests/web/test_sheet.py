@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signoff.core.definition import MAX_STEPS, Definition, StepKind
+from signoff.core.definition import MAX_STEPS, ApprovalConfig, Definition, StepKind
 from signoff.core.document import read_document, write_document
 from signoff.core.rejection import Rejection
 from signoff.core.validate import NAME, Surroundings, is_publishable
@@ -101,6 +101,14 @@ def test_a_new_identifier_is_followed_by_edges_places_and_expressions() -> None:
     assert tell.config.input == {"n": "=steps.po.output.number"}  # type: ignore[union-attr]
     assert set(again.positions) == {"check", "approve", "po", "tell"}
     assert is_publishable(board.problems_of(again, Surroundings()))
+
+
+def test_approvals_follow_the_new_name_of_a_step_they_name() -> None:
+    sheet = board.change_config(opened(), "approve", returns_to=("check",), deciders_differ_from=("check",))
+    approve = made(renaming.rename_step(sheet, "check", "look")).definition.find_step("approve")
+    assert approve is not None
+    assert isinstance(approve.config, ApprovalConfig)
+    assert (approve.config.returns_to, approve.config.deciders_differ_from) == (("look",), ("look",))
 
 
 @pytest.mark.parametrize("wrong", ["Order", "1st", "", "tell"])

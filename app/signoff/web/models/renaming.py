@@ -38,7 +38,7 @@ def rename_step(sheet: Sheet, step_id: str, new_id: str) -> Sheet | Rejection:
         replace(
             s,
             id=new_id if s.id == step_id else s.id,
-            config=_with_template(s.config, moved),
+            config=_renamed_in(s.config, moved, step_id, new_id),
             skip=replace(s.skip, condition=reference.sub(f"steps.{new_id}", s.skip.condition)),
         )
         for s in d.steps
@@ -56,12 +56,17 @@ def rename_step(sheet: Sheet, step_id: str, new_id: str) -> Sheet | Rejection:
     return Sheet(replace(d, steps=steps, edges=sorted_edges(edges)), positions)
 
 
-def _with_template(config: StepConfig, moved: Any) -> StepConfig:
+def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfig:
     match config:
         case ActivityConfig():
             return replace(config, input=moved(config.input))
         case ApprovalConfig():
-            return replace(config, shows=moved(config.shows))
+            return replace(
+                config,
+                shows=moved(config.shows),
+                returns_to=tuple(new if i == old else i for i in config.returns_to),
+                deciders_differ_from=tuple(new if i == old else i for i in config.deciders_differ_from),
+            )
         case WaitConfig():
             return replace(config, until=moved(config.until))
 

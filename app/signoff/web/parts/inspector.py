@@ -16,6 +16,7 @@ from signoff.core.definition import (
     EffectContract,
     FailurePolicy,
     Join,
+    RejectionRule,
     Step,
     WaitConfig,
 )
@@ -48,6 +49,11 @@ EFFECT_WORDS = {
     "Check first whether it happened": EffectContract.CHECK_FIRST.value,
     "At most once, never retried by itself": EffectContract.AT_MOST_ONCE.value,
     "Can be compensated": EffectContract.COMPENSATABLE.value,
+}
+REJECTION_WORDS = {
+    "at once where one approver is asked, else when the rest cannot reach the number": RejectionRule.DEFAULT.value,
+    "at once": RejectionRule.AT_ONCE.value,
+    "when the rest cannot reach the number": RejectionRule.WHEN_UNREACHABLE.value,
 }
 JOIN_WORDS = {
     "all connections": Join.ALL.value,
@@ -87,7 +93,7 @@ def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply)
         case ActivityConfig() as c:
             own, more = _activity(c, around, config), _activity_more(step, config)
         case ApprovalConfig() as c:
-            own = _approval(c, around, config)
+            own, more = _approval(c, around, config), _approval_more(c, config)
         case WaitConfig() as c:
             own = _wait(c, config)
     return [
@@ -143,7 +149,7 @@ def _activity_more(step: Step, config: Callable[..., None]) -> list[tuple[str, l
 
 
 def _approval(c: ApprovalConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:
-    outcomes = ("approved", "rejected")
+    outcomes = ("approved", "rejected", "returned")
     return [
         several_input("Groups that are asked", sorted(around.groups or ()), c.groups, lambda v: config(groups=v)),
         several_input("People that are asked", sorted(around.people or ()), c.people, lambda v: config(people=v)),
@@ -162,6 +168,28 @@ def _approval(c: ApprovalConfig, around: Surroundings, config: Callable[..., Non
             "A comment is needed when", outcomes, c.comment_required_on, lambda v: config(comment_required_on=v)
         ),
     ]
+
+
+def _approval_more(c: ApprovalConfig, config: Callable[..., None]) -> list[tuple[str, list[Any]]]:
+    rules = [
+        choice_input(
+            "A rejection settles it", REJECTION_WORDS, c.rejection.value, lambda v: config(rejection=RejectionRule(v))
+        ),
+        text_input(
+            "Nobody who decided in",
+            ", ".join(c.deciders_differ_from),
+            lambda v: config(deciders_differ_from=words_of(v)),
+            help="names of earlier approvals, separated by commas",
+        ),
+        text_input(
+            "Work may be sent back to",
+            ", ".join(c.returns_to),
+            lambda v: config(returns_to=words_of(v)),
+            help="names of earlier steps, separated by commas",
+        ),
+        number_input("Rounds at most", c.max_rounds, lambda v: config(max_rounds=v), whole=True),
+    ]
+    return [("Rejecting, sending back", rules)]
 
 
 def _wait(c: WaitConfig, config: Callable[..., None]) -> list[Any]:
