@@ -193,3 +193,25 @@ def test_a_clock_that_jumps_back_loses_nothing(tmp_path: Path) -> None:
         office.until_status(run_id, "succeeded")
         office.until_status(other, "succeeded")
         assert office.connectors.count("b") == 2
+
+
+def test_a_commit_that_sqlite_refuses_leaves_no_transaction_open(office: Office) -> None:
+    """A deferred constraint fails at COMMIT itself, as a full disk or a busy database does."""
+    engine = office.running.writer.engine
+    assert engine is not None
+    office.publish(chain("buy", ask("manager")))
+    journal = engine.journal
+
+    def poison() -> None:
+        journal.before_commit = lambda: None
+        journal.write("PRAGMA defer_foreign_keys=ON")
+        journal.write(
+            "INSERT INTO draft(definition_id, revision, document, layout, saved_by, saved_at) VALUES (-1,1,'','','',0)"
+        )
+
+    journal.before_commit = poison
+    with pytest.raises(errors.Unavailable):
+        office.start("buy", key="k")
+    run_id = office.start("buy", key="k")
+    office.until_step(run_id, "manager", "waiting")
+    assert len(office.signoff.queries.list_runs(TENANT).items) == 1

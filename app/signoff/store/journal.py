@@ -68,9 +68,9 @@ class Journal:
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.connect()
-        raw: Any = self._connection.connection.dbapi_connection
-        assert_durable(raw)
-        self._cursor = raw.cursor()
+        self._raw: Any = self._connection.connection.dbapi_connection
+        assert_durable(self._raw)
+        self._cursor = self._raw.cursor()
         self._open = False
         self.commit_count = 0
         self.run_ids = self._counter("run")
@@ -98,6 +98,10 @@ class Journal:
         if self._open:
             self._open = False
             self._connection.rollback()
+            if self._raw.in_transaction:  # after a COMMIT that failed, SQLAlchemy believes that all is over
+                self._raw.rollback()
+            if self._raw.in_transaction:  # a COMMIT that failed ends SQLAlchemy's transaction, not always SQLite's
+                self._raw.rollback()
 
     def commit(self, rows: Rows) -> None:
         """Write the rows and commit; after this returns they survive a power loss.
