@@ -47,6 +47,7 @@ class Dispatcher:
 
     def __init__(self) -> None:
         self._workers: dict[str, WorkerSlot] = {}
+        self._silent: dict[str, WorkerSlot] = {}
         self._turn: dict[str, int] = defaultdict(int)
         self.backlog: set[str] = set()
 
@@ -54,11 +55,26 @@ class Dispatcher:
         """A worker (again) says how many tasks it can take; replaces what it said before."""
         slot = WorkerSlot(worker, tuple(pools), free, send)
         self._workers[worker] = slot
+        self._silent.pop(worker, None)
         self.backlog.update(slot.pools)
 
     def withdraw(self, worker: str) -> None:
         """The worker takes no more (it is draining or gone)."""
         self._workers.pop(worker, None)
+        self._silent.pop(worker, None)
+
+    def suspect(self, worker: str) -> None:
+        """The worker let a lease run out: it takes no more until it is heard of."""
+        slot = self._workers.pop(worker, None)
+        if slot is not None:
+            self._silent[worker] = slot
+
+    def heard(self, worker: str) -> None:
+        """The worker lives. Whatever it was suspected of, it takes tasks again."""
+        slot = self._silent.pop(worker, None)
+        if slot is not None:
+            self._workers[worker] = slot
+            self.backlog.update(slot.pools)
 
     def give_back(self, worker: str, claim: Claim) -> WorkerSlot | None:
         """A task of that worker is over: one more slot is free, once. Returns the slot that became free."""

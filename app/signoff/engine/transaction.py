@@ -167,6 +167,7 @@ class Transaction:
 
     def give_back(self, worker: str, claim: Claim) -> None:
         """A worker is done with a task; its slot is free from this transaction on."""
+        self._dispatcher.heard(worker)
         slot = self._dispatcher.give_back(worker, claim)
         if slot is not None:
             self._given_back.append((slot, claim))

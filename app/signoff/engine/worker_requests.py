@@ -38,12 +38,11 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
 
     def fail(tx: Transaction, r: Request) -> Answer:
         _give_back(tx, r)
-        error = ErrorInfo(
-            str(r.args.get("code") or "error")[:100],
-            str(r.args.get("message") or "It gave no reason.")[:4000],
-            r.args.get("retryable") is not False,
-        )
-        return _outcome(tx, r, c.FailActivity(**_claim(r), error=error, digest=_digest(r)))
+        return _outcome(tx, r, c.FailActivity(**_claim(r), error=_error(r), digest=_digest(r)))
+
+    def pulse(tx: Transaction, r: Request) -> Answer:
+        dispatcher.heard(r.actor.id)
+        return heartbeat(tx, r)
 
     def lease(tx: Transaction, r: Request) -> Answer:
         """Look for claimable attempts once more, in every pool that is served."""
@@ -51,10 +50,10 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         return ok()
 
     def expire(tx: Transaction, r: Request) -> Answer:
-        """A worker that let a lease run out gets nothing more until it offers again."""
+        """A worker that let a lease run out gets nothing more until it is heard of again."""
         answer = expire_lease(tx, r)
         if "ok" in answer and not answer["ok"].get("obsolete"):
-            dispatcher.withdraw(str(r.args.get("worker") or ""))
+            dispatcher.suspect(str(r.args.get("worker") or ""))
         return answer
 
     return {
@@ -63,7 +62,7 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         "withdraw": withdraw,
         "complete": complete,
         "fail": fail,
-        "heartbeat": heartbeat,
+        "heartbeat": pulse,
         "expire_lease": expire,
         "fire_timer": fire_timer,
         "delivered": delivered,
@@ -78,6 +77,14 @@ def _claim(r: Request) -> dict[str, Any]:
         "attempt": required(r.args, "attempt", int),
         "fence": required(r.args, "fence", int),
     }
+
+
+def _error(r: Request) -> ErrorInfo:
+    return ErrorInfo(
+        str(r.args.get("code") or "error")[:100],
+        str(r.args.get("message") or "It gave no reason.")[:4000],
+        r.args.get("retryable") is not False,
+    )
 
 
 def _give_back(tx: Transaction, r: Request) -> None:

@@ -98,8 +98,6 @@ class Journal:
         if self._open:
             self._open = False
             self._connection.rollback()
-            if self._raw.in_transaction:  # after a COMMIT that failed, SQLAlchemy believes that all is over
-                self._raw.rollback()
             if self._raw.in_transaction:  # a COMMIT that failed ends SQLAlchemy's transaction, not always SQLite's
                 self._raw.rollback()
 

@@ -140,13 +140,21 @@ def list_outbox(engine: Engine, limit: int) -> list[OutboxRow]:
     with engine.connect() as c:
         found = c.exec_driver_sql(
             "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries FROM outbox o"
-            " JOIN run r ON r.id = o.run ORDER BY o.id LIMIT ?",
+            " JOIN run r ON r.id = o.run WHERE o.tries >= 0 ORDER BY o.id LIMIT ?",
             (limit,),
         )
         return [OutboxRow(r[0], r[1], r[2], r[3], r[4], load(r[5]), r[6]) for r in found]
 
 
 def remove_outbox(journal: Journal, ids: Sequence[int]) -> None:
-    """Delivered."""
+    """Delivered. The newest row stays, marked, so that its id is never given to another notice.
+
+    Were it, a repeated "delivered" would remove a notice that nobody has seen.
+    """
+    newest = journal.rows("SELECT max(id) FROM outbox")[0][0]
     for i in ids:
-        journal.write("DELETE FROM outbox WHERE id=?", (i,))
+        if i == newest:
+            journal.write("UPDATE outbox SET tries = -1 WHERE id=?", (i,))
+        else:
+            journal.write("DELETE FROM outbox WHERE id=?", (i,))
+    journal.write("DELETE FROM outbox WHERE tries = -1 AND id < ?", (newest,))

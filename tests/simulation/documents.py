@@ -1,0 +1,117 @@
+"""Random valid definitions from a seed: 1 to 8 steps of every kind, joins, conditions, handlers, send-back."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from signoff.core.document import read_document
+from signoff.core.validate import validate
+
+JSON = dict[str, Any]
+CONNECTOR = "work"
+OUTCOMES = {"activity": ("failed",), "approval": ("rejected", "expired"), "wait": ()}
+CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
+INPUT = [
+    {"name": "flag", "type": "boolean"},
+    {"name": "amount", "type": "number"},
+    {"name": "extra", "type": "number", "required": False},
+]
+GROUPS = {"team": ("ann", "bob", "cem"), "pair": ("ann", "bob"), "solo": ("eve",)}
+
+
+def draw_input(dice: Random) -> JSON:
+    """An input that the form accepts; `extra` is missing half of the time."""
+    return {
+        "flag": dice.random() < 0.5,
+        "amount": dice.choice((5.0, 50.0)),
+        "extra": dice.choice((None, None, 0.5, 3.0)),
+    }
+
+
+def draw_document(dice: Random, name: str) -> JSON:
+    """A publishable definition; edges that validation objects to are dropped."""
+    count = dice.choice((1, 2, 3, 3, 4, 4, 5, 6, 8))
+    steps = [_step(dice, i) for i in range(count)]
+    edges = _edges(dice, steps)
+    _returns(dice, steps, edges)
+    policies = {"failure": dice.choice(("stall", "stall", "fail"))}
+    doc = {"name": name, "title": name.title(), "input": INPUT, "steps": steps, "edges": edges, "policies": policies}
+    while True:
+        definition, problems = read_document(doc)
+        assert definition is not None, problems
+        bad = {p.edge for p in (*problems, *validate(definition)) if p.severity == "error"}
+        if not bad:
+            return doc
+        if bad == {""}:
+            for step in steps:
+                step.pop("returns_to", None)
+                step.pop("deciders_differ_from", None)
+            bad = {_key(e) for e in edges if e.get("when") or e.get("otherwise")}
+        edges = doc["edges"] = [e for e in doc["edges"] if _key(e) not in bad]
+
+
+def _key(edge: JSON) -> str:
+    on = edge.get("on", "")
+    return f"{edge['from']}:{on}>{edge['to']}" if on else f"{edge['from']}>{edge['to']}"
+
+
+def _step(dice: Random, number: int) -> JSON:
+    kind = dice.choice(("activity", "activity", "activity", "approval", "approval", "wait"))
+    made: JSON = {"id": f"s{number}", "kind": kind, "label": f"Step {number}"}
+    if dice.random() < 0.4:
+        made["join"] = dice.choice(("any", "cancel_rest"))
+    if kind == "activity":
+        attempts = dice.choice((1, 2, 2, 4))
+        retry = {"max_attempts": attempts, "initial_s": dice.choice((1.0, 5.0)), "jitter": dice.choice((0.0, 0.5))}
+        timeouts = {"heartbeat_s": dice.choice((10.0, 30.0)), "run_s": dice.choice((20.0, 60.0, 300.0))}
+        if dice.random() < 0.2:
+            timeouts["queue_s"] = 30.0
+        made |= {"connector": CONNECTOR, "retry": retry, "timeouts": timeouts}
+        made["effect"] = dice.choice(("idempotent", "idempotent", "at_most_once"))
+        made["input"] = dice.choice(({}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}))
+        made["pool"] = dice.choice(("default", "default", "gpu"))
+        if dice.random() < 0.4:
+            made["output"] = [{"name": "n", "type": "integer"}]
+        made["skip"] = dice.choice(({}, {"allowed": False}, {"condition": "input.flag"}))
+    elif kind == "approval":
+        groups = dice.choice((["team"], ["pair"], ["solo", "pair"], ["solo"]))
+        made |= {"groups": groups, "required": 1 if groups == ["solo"] else dice.choice((0, 1, 1, 2))}
+        made["expires"] = dice.choice(("", "", "PT1M", "PT2H"))
+        made["requester_may_decide"] = dice.random() < 0.3
+        made["skip"] = dice.choice(({}, {"allowed": True}))
+    else:
+        made["duration"] = dice.choice(("PT5S", "PT1M", "PT1H"))
+    return made
+
+
+def _edges(dice: Random, steps: list[JSON]) -> list[JSON]:
+    found: list[JSON] = []
+    for target in range(1, len(steps)):
+        many = dice.choice((0, 1, 1, 1, 2, 3))
+        for source in sorted(dice.sample(range(target), min(many, target))):
+            kind = steps[source]["kind"]
+            edge = {"from": f"s{source}", "to": f"s{target}", "on": dice.choice(("", "", "", "any", *OUTCOMES[kind]))}
+            chance = dice.random()
+            if chance < 0.2:
+                edge["when"] = dice.choice(CONDITIONS)
+            elif chance < 0.3:
+                edge["otherwise"] = True
+            found.append(edge)
+    return found
+
+
+def _returns(dice: Random, steps: list[JSON], edges: list[JSON]) -> None:
+    before: dict[str, set[str]] = {s["id"]: set() for s in steps}
+    for link in sorted(edges, key=lambda e: int(e["to"][1:])):
+        before[link["to"]] |= {link["from"], *before[link["from"]]}
+    for made in steps:
+        earlier = sorted(before[made["id"]])
+        if made["kind"] != "approval" or not earlier:
+            continue
+        if dice.random() < 0.5:
+            made["returns_to"] = sorted(dice.sample(earlier, min(len(earlier), dice.choice((1, 1, 2)))))
+            made["max_rounds"] = 3
+        others = [s["id"] for s in steps if s["kind"] == "approval" and s["id"] in earlier]
+        if others and dice.random() < 0.3:
+            made["deciders_differ_from"] = others[:1]

@@ -1,0 +1,164 @@
+"""What the auditor knows of an answer from its own ledgers: beforehand (`must_refuse`) and after (`must_show`)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.definition import ApprovalConfig
+from signoff.core.quorum import find_person, person_key
+from signoff.core.states import RunStatus, StepStatus
+from tests.simulation.ask import Ask
+from tests.simulation.auditor import Auditor
+from tests.simulation.ledger import RunLedger
+
+OPERATIONS: dict[str, type[e.Event]] = {
+    "pause_run": e.RunPaused,
+    "resume_run": e.RunResumed,
+    "cancel_run": e.RunStopping,
+    "terminate_run": e.RunEnded,
+    "retry_step": e.StepRetried,
+    "skip_step": e.StepSkipped,
+    "edit_input": e.InputEdited,
+}
+
+
+def must_refuse(auditor: Auditor, ask: Ask, now: datetime, roles: dict[str, set[str]]) -> str:
+    """Why a good answer to this request would be wrong now; "" where it may be good. Asked before it is sent alone."""
+    if ask.key and ask.key in auditor.answers and auditor.answers[ask.key][0] == ask.told():
+        return ""
+    if ask.origin == "client":
+        if person_key(ask.actor.id) in auditor.inactive:
+            return "has no active account"
+        needed = _role(ask.do)
+        if needed and not needed & roles.get(ask.actor.id.casefold(), set()):
+            return "has no such role"
+    ledger = auditor.runs.get(str(ask.args.get("run_id")))
+    if ledger is None:
+        return ""
+    if ask.do in ("complete", "fail", "expire_lease"):
+        return _claim(ledger, ask, now)
+    if ask.do == "fire_timer":
+        return _timer(ledger, ask, now)
+    if ask.do == "decide":
+        return _decision(ledger, ask, now)
+    return _operation(ledger, ask) if ask.do in OPERATIONS else ""
+
+
+def _role(do: str) -> set[str]:
+    if do in OPERATIONS:
+        return {"operator"}
+    return {"decide": {"approver"}, "start_run": {"starter", "operator"}, "publish": {"publisher"}}.get(do, set())
+
+
+def _claim(ledger: RunLedger, ask: Ask, now: datetime) -> str:
+    state, a = ledger.mirror, ask.args
+    step = state.steps.get(a["step"])
+    newest = ledger.fences.get(a["step"], [0])[-1]
+    if state.is_terminal:
+        return "the run has ended"
+    if step is None or (a["generation"], a["attempt"], a["fence"]) != (step.generation, step.attempt, newest):
+        return "an older claim"
+    if step.status is not StepStatus.RUNNING:
+        return f"the claim is over, the step is {step.status}"
+    if a.get("digest", state.digest) not in ("", state.digest):
+        return "made by another version"
+    if ask.do == "expire_lease" and now <= min(ledger.leases[a["step"], a["fence"]]):
+        return "the lease has not run out"
+    return ""
+
+
+def _timer(ledger: RunLedger, ask: Ask, now: datetime) -> str:
+    state, a = ledger.mirror, ask.args
+    step = state.steps.get(a["step"])
+    if state.is_terminal or state.status is RunStatus.PAUSED:
+        return f"the run is {state.status}"
+    if step is None or step.timer is None or str(step.timer) != a["kind"] or step.generation != a["generation"]:
+        return "no such timer is armed"
+    if step.attempt != a["attempt"]:
+        return "a timer of another attempt"
+    return "not due" if step.due is None or step.due > now else ""
+
+
+def _decision(ledger: RunLedger, ask: Ask, now: datetime) -> str:
+    state, a = ledger.mirror, ask.args
+    step = state.steps.get(a["step"])
+    if state.is_terminal or state.status is RunStatus.PAUSED:
+        return f"the run is {state.status}"
+    if step is None or step.approval is None or step.status is not StepStatus.WAITING:
+        return "nobody is asked"
+    approval, who = step.approval, ask.actor.id
+    if not find_person(who, approval.roster):
+        return "not on the roster"
+    if find_person(who, [v.person for v in approval.votes]):
+        return "has decided already"
+    if person_key(who) == person_key(state.started_by) and not approval.requester_may_decide:
+        return "asked for it"
+    if a["generation"] != step.generation or a.get("shown_digest") not in ("", None, approval.shown_digest):
+        return "saw something else"
+    config = ledger.plan.steps[a["step"]].config
+    assert isinstance(config, ApprovalConfig)
+    for other in config.deciders_differ_from:
+        voted = state.steps[other].approval
+        if voted and find_person(who, [v.person for v in voted.votes]):
+            return "decided an earlier step"
+    if a["outcome"] == "returned" and step.round >= config.max_rounds:
+        return "no more rounds"
+    return "too late" if step.due is not None and step.due <= now else ""
+
+
+def _operation(ledger: RunLedger, ask: Ask) -> str:
+    state, a = ledger.mirror, ask.args
+    if state.is_terminal:
+        return "the run has ended"
+    if not str(a.get("reason") or "").strip():
+        return "no reason"
+    seen = a.get("seen_sequence")
+    step = state.steps.get(str(a.get("step")))
+    if step is not None and ask.do in ("retry_step", "skip_step"):
+        if seen is not None and step.changed > seen:
+            return "the step changed meanwhile"
+        if step.status is StepStatus.RUNNING:
+            return "its effect may happen"
+    changed = max(state.input_changed, *(s.changed for s in state.steps.values()))
+    if ask.do == "edit_input" and seen is not None and changed > seen:
+        return "the run changed meanwhile"
+    if ask.do == "resume_run" and state.status is not RunStatus.PAUSED:
+        return "not paused"
+    return ""
+
+
+def must_show(auditor: Auditor, ask: Ask, answer: dict[str, Any]) -> None:
+    """An answer that was let out is true: what it says was done is in the log."""
+    if ask.key and ask.origin == "client":
+        auditor.keyed(ask.key, ask.told(), answer)
+    if "ok" not in answer:
+        return
+    assert not ask.fault or answer["ok"].get("obsolete"), f"{ask.do} was accepted, but: {ask.fault}"
+    a = ask.args
+    if ask.do == "start_run":
+        run_id = answer["ok"]["run_id"]
+        assert run_id in auditor.runs, "an acknowledged run does not exist"
+        assert auditor.state(run_id).business_key == a["business_key"]
+        assert auditor.state(run_id).started_by == ask.actor.id
+    elif ask.do == "decide":
+        event = auditor.runs[a["run_id"]].said.get((e.DecisionRecorded, a["comment"]))
+        assert isinstance(event, e.DecisionRecorded), "an acknowledged decision is not there"
+        got = (event.step, event.generation, event.outcome, person_key(event.actor.id))
+        assert got == (a["step"], a["generation"], a["outcome"], person_key(ask.actor.id)), "recorded as something else"
+    elif ask.do in OPERATIONS:
+        found: Any = auditor.runs[a["run_id"]].said.get((OPERATIONS[ask.do], a["reason"]))
+        assert found is not None, f"an acknowledged {ask.do} is not there"
+        assert found.actor is not None
+        assert found.actor.id == ask.actor.id
+    elif ask.do in ("complete", "fail"):
+        done = auditor.runs[a["run_id"]].completions.get((a["step"], a["fence"]))
+        assert done is not None, "an acknowledged outcome is not there"
+        assert (done.generation, done.attempt) == (a["generation"], a["attempt"])
+    elif ask.do == "save_draft":
+        revision = (a["name"], answer["ok"]["revision"])
+        assert auditor.revisions.setdefault(revision, a["document"]) == a["document"], "two drafts share a revision"
+    elif ask.do == "publish":
+        known = auditor.versions.setdefault((a["name"], answer["ok"]["version"]), answer["ok"]["digest"])
+        assert known == answer["ok"]["digest"], "a version changed its digest"

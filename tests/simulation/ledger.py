@@ -1,0 +1,128 @@
+"""The auditor's own account of one run, kept from its events alone; every event and every commit is checked."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.codec import decode_snapshot, encode_snapshot
+from signoff.core.definition import ActivityConfig, EffectContract
+from signoff.core.plan import Plan
+from signoff.core.quorum import person_key
+from signoff.core.states import RunState, RunStatus, StepStatus, idempotency_key
+from tests.core.checks import (
+    Ledger,
+    check_explanation,
+    check_joins,
+    check_way_forward,
+    check_what_is_shown,
+    through_json,
+)
+
+TOPICS = {
+    e.ApprovalOpened: "approval.opened",
+    e.WorkReturned: "work.returned",
+    e.ApprovalVoided: "approval.voided",
+    e.RunStalled: "run.stalled",
+    e.RunEnded: "run.ended",
+}
+REPORTED = ("boom", "fatal")
+"""Codes with which the simulated workers say themselves that the effect did not happen."""
+
+
+class RunLedger(Ledger):
+    """Grants, endings, votes, effects and notices of one run."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.leases: dict[tuple[str, int], set[datetime]] = {}
+        self.said: dict[tuple[type[e.Event], str], e.Event] = {}
+        self.completions: dict[tuple[str, int], e.Event] = {}
+        self.notices: list[tuple[str, str]] = []
+        self.keys: dict[tuple[str, int], str] = {}
+        self.unknown: dict[tuple[str, int], bool] = {}
+        self.attempts: dict[tuple[str, int], int] = {}
+        self.approved: dict[tuple[str, int], set[str]] = {}
+        self.version = 0
+
+    def add(self, event: e.Event) -> None:
+        """Check one committed event."""
+        was = self.mirror
+        self._before(was, event)
+        self._one(event)
+        self._after(event)
+
+    def _before(self, was: RunState, event: e.Event) -> None:
+        match event:
+            case e.ActivityStarted():
+                assert was.status in (RunStatus.RUNNING, RunStatus.STALLED), f"claimed while {was.status}"
+                step = was.steps[event.step]
+                assert step.status is StepStatus.SCHEDULED, f"claimed while {step.status}"
+                config = self.plan.steps[event.step].config
+                assert isinstance(config, ActivityConfig)
+                generation = (event.step, event.generation)
+                if config.effect is EffectContract.AT_MOST_ONCE:
+                    assert not self.unknown.get(generation), "an effect of unknown outcome was tried again by itself"
+                self.unknown[generation] = True
+            case e.ActivityFailed():
+                assert was.steps[event.step].fence == event.fence
+                if event.error.code in REPORTED:
+                    self.unknown[event.step, event.generation] = False
+            case e.ActivityScheduled():
+                assert event.key == idempotency_key(was.run_id, event.step, was.steps[event.step])
+                config = self.plan.steps[event.step].config
+                assert isinstance(config, ActivityConfig)
+                count = self.attempts.get((event.step, event.generation), 0) + 1
+                assert event.attempt == count, "attempts are counted one by one"
+                assert count <= config.retry.max_attempts, "more attempts than the policy allows"
+                self.attempts[event.step, event.generation] = count
+            case e.WaitElapsed() | e.ApprovalExpired():
+                step = was.steps[event.step]
+                assert event.due == step.due, "another timer fired"
+                assert event.at >= event.due, "fired before it was due"
+                assert was.status is not RunStatus.PAUSED, "a clock ran during a pause"
+            case e.DecisionRecorded():
+                assert was.status is not RunStatus.PAUSED, "decided while paused"
+            case e.ApprovalSettled(outcome="approved"):
+                approval = was.steps[event.step].approval
+                assert approval is not None
+                given = self.approved.get((event.step, event.generation), set())
+                assert len(given) >= approval.required, "approved by too few"
+            case e.WorkReturned():
+                rounds = self.plan.steps[event.step].config.max_rounds  # type: ignore[union-attr]
+                assert was.steps[event.step].round < rounds, "returned more often than allowed"
+            case _:
+                pass
+
+    def _after(self, event: e.Event) -> None:
+        if type(event) in TOPICS:
+            self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
+        if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
+            self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
+        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed):
+            self.completions.setdefault((event.step, event.fence), event)
+        if not isinstance(event, e.EvidenceRecorded):
+            words = getattr(event, "comment", "") or getattr(event, "reason", "")
+            if words:
+                self.said.setdefault((type(event), words), event)
+        if isinstance(event, e.ActivityStarted):
+            config: Any = self.plan.steps[event.step].config
+            until = event.at + timedelta(seconds=config.timeouts.heartbeat_s)
+            self.leases[event.step, event.fence] = {until}
+            self.keys[event.step, event.fence] = idempotency_key(
+                self.mirror.run_id, event.step, self.mirror.steps[event.step]
+            )
+
+    def compare(self, snapshot: Any, sequence: int, status: str, *, thorough: bool) -> None:
+        """The stored run is what its events say, and it has a way forward."""
+        state = self.mirror
+        assert state.sequence == sequence, f"{sequence} stored, but {state.sequence} events"
+        assert str(state.status) == status
+        assert decode_snapshot(snapshot, self.data_events) == state, "the snapshot is not what the events say"
+        assert snapshot == through_json(encode_snapshot(state)), "the snapshot reads otherwise"
+        check_way_forward(self.plan, state, ())
+        check_joins(self.plan, state)
+        check_what_is_shown(self.plan, state)
+        if thorough:
+            check_explanation(self.plan, state)

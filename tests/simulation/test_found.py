@@ -1,0 +1,104 @@
+"""Bugs that the simulation found, each as a small test beside the seed that showed it first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signoff.core.states import Actor
+from signoff.engine.dispatch import Dispatcher
+from tests.simulation.ask import RELAY, TIMERS, Ask, person
+from tests.simulation.simulate import run_seed
+from tests.simulation.world import World, determined
+
+WORK = {"id": "s0", "kind": "activity", "label": "Work", "connector": "work"}
+CLAIM = ("r-1", "s0", 1, 1, 1)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with determined(0):
+        made = World(0, tmp_path)
+        made.faults.stop()
+        made.workers.clear()
+        yield made
+        made.close()
+
+
+def ask(world: World, do: str, who: Any, args: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Send one request; returns the raw answer."""
+    answers: list[dict[str, Any]] = []
+    world.send([Ask(do, who, args, heard=answers.append, **more)])
+    return answers[0]
+
+
+def start(world: World, *steps: dict[str, Any]) -> str:
+    document = {"name": "buy", "title": "Buy", "steps": list(steps or [WORK]), "edges": []}
+    ask(world, "create_draft", person("pia"), {"document": document})
+    ask(world, "publish", person("pia"), {"name": "buy", "revision": 1})
+    args = {"definition": "buy", "input": {}, "business_key": "", "version": None}
+    return str(ask(world, "start_run", person("dan"), args)["ok"]["run_id"])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34])
+def test_the_seeds_that_failed(seed: int) -> None:
+    run_seed(seed)
+
+
+def test_a_repeated_delivery_removes_no_other_notice(world: World) -> None:
+    """Seed 1: the id of a delivered notice was given to the next one, which a repeated `delivered` removed."""
+    run_id = start(world)
+    ask(world, "terminate_run", person("olga"), {"run_id": run_id, "reason": "first"})
+    ((first,),) = world.auditor.rows("SELECT id FROM outbox")
+    ask(world, "delivered", RELAY, {"ids": [first]}, origin="engine")
+    again = ask(world, "start_run", person("dan"), {"definition": "buy", "input": {}, "business_key": ""})
+    ask(world, "terminate_run", person("olga"), {"run_id": again["ok"]["run_id"], "reason": "second"})
+    ask(world, "delivered", RELAY, {"ids": [first]}, origin="engine")
+    assert len(world.auditor.rows("SELECT id FROM outbox WHERE tries >= 0")) == 1
+
+
+def test_a_repeated_outcome_frees_one_slot() -> None:
+    """Seed 12: an outcome that was sent twice made the engine believe in a slot that the worker does not have."""
+    dispatcher = Dispatcher()
+    dispatcher.offer("w1", ["default"], 0, print)
+    dispatcher.give_back("w1", CLAIM)
+    dispatcher.give_back("w1", CLAIM)
+    assert dispatcher.free("default") == 1
+
+
+def test_an_outcome_that_was_rolled_back_frees_no_slot(world: World) -> None:
+    """The same after a commit that failed: the worker still has the task and sends its outcome again.
+
+    Nor does a COMMIT that failed leave a transaction open, which refused whatever came next.
+    """
+    tasks: list[dict[str, Any]] = []
+    worker = Actor("worker", "w1", channel="worker")
+    ask(world, "offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    start(world)
+    claim = {name: tasks[0][name] for name in ("run_id", "step", "generation", "attempt", "fence")}
+    world.faults.commit_error = 1.0
+    answer = ask(world, "complete", worker, claim | {"output": 1}, origin="worker")
+    assert answer["error"] == "Unavailable"
+    assert world.engine.dispatcher.free("default") == 0
+    world.faults.stop()
+    assert "ok" in ask(world, "complete", worker, claim | {"output": 1}, origin="worker")
+    assert world.engine.dispatcher.free("default") == 1
+
+
+def test_a_worker_that_was_silent_is_served_again_when_it_is_heard(world: World) -> None:
+    """Seed 34: its lease ran out and its run ended; its late outcome was answered, and it got no task ever again."""
+    tasks: list[dict[str, Any]] = []
+    worker = Actor("worker", "w1", channel="worker")
+    ask(world, "offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    run_id = start(world)
+    claim = {name: tasks[0][name] for name in ("run_id", "step", "generation", "attempt", "fence")}
+    world.clock.elapsed += 31
+    ask(world, "expire_lease", TIMERS, claim | {"worker": "w1"}, origin="engine")
+    ask(world, "terminate_run", person("olga"), {"run_id": run_id, "reason": "over"})
+    again = ask(world, "start_run", person("dan"), {"definition": "buy", "input": {}, "business_key": ""})
+    assert len(tasks) == 1
+    assert ask(world, "complete", worker, claim | {"output": 1}, origin="worker")["code"] == "run_over"
+    assert [t["run_id"] for t in tasks[1:]] == [again["ok"]["run_id"]]
