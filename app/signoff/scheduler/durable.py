@@ -269,7 +269,8 @@ class DurableTaskScheduler:
             self._help(work)
             ledger = work.tables.ledger
             queued = ledger.count(TaskState.PENDING) + ledger.count(TaskState.READY)
-            return bool(ledger.frontier(1)) or (work.settings.closing == "cancel" and queued > 0)
+            more = bool(ledger.frontier(1) or work.tables.versions.expired(work.at, 1))
+            return more or (work.settings.closing == "cancel" and queued > 0)
 
         return self._write(step)
 
