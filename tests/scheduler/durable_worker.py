@@ -1,4 +1,4 @@
-"""A worker process of the durable scheduler's tests: ``python -m tests.scheduler.durable_worker FILE LEASE_S MODE LOG``.
+"""A worker process of the tests: ``python -m tests.scheduler.durable_worker FILE LEASE_S MODE LOG``.
 
 It claims, writes a line to its log for each task it runs, and completes, until the graph is done. Modes: ``drain``;
 ``hold`` (claim one task, say so, wait for a line on standard input, then complete it and print the answer).

@@ -1,5 +1,6 @@
 """Submission into a stored graph: new tasks, new generations, batches, and edges added later."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -177,8 +178,7 @@ def add_batch(work: Work, specs: Sequence[StoredTask]) -> list[int]:
         raise work.refuse(SchedulerClosed(f"submit {len(specs)} tasks"))
     edges = {spec.task: edges_of(spec.task, spec.dependencies, spec.optional) for spec in specs}
     if len(edges) < len(specs):
-        seen: set[str] = set()
-        twice = next(s.task for s in specs if s.task in seen or seen.add(s.task))  # type: ignore[func-returns-value]
+        twice = Counter(spec.task for spec in specs).most_common(1)[0][0]
         raise work.refuse(DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch."))
     names = dict.fromkeys([*edges, *(dependency for listed in edges.values() for dependency, _ in listed)])
     found = work.find_many(list(names))
