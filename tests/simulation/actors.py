@@ -32,6 +32,7 @@ class Cast:
         self.views: dict[str, RunState] = {}
         self.stale_timers: list[Ask] = []
         self.started = 0
+        self.changes: dict[str, int] = {}
 
     def weighted(self) -> list[tuple[int, Acts]]:
         """Chances of each actor to be next."""
@@ -227,12 +228,12 @@ class Cast:
         inactive, key = self.world.auditor.inactive, person_key(login)
         if active:
             inactive.discard(key)
+        number = self.changes[key] = self.changes.get(key, 0) + 1
 
         def heard(answer: dict[str, Any]) -> None:
-            if "ok" in answer and not active:
+            if "ok" in answer and not active and self.changes[key] == number:
                 inactive.add(key)
 
-        # The administrators of the simulation look before they act again: one change of a person at a time.
         return Ask("save_person", SETUP, self.world.account(login, active), origin="engine", heard=heard)
 
     # The engine's own services

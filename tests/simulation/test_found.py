@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from signoff.core.states import Actor
-from signoff.engine.dispatch import Dispatcher
+from signoff.engine.dispatch import Dispatcher, WorkerSlot
+from tests.core.kit import World as KitWorld
+from tests.core.kit import activity, approval, document
 from tests.simulation.ask import RELAY, TIMERS, Ask, person
 from tests.simulation.simulate import run_seed
 from tests.simulation.world import World, determined
@@ -43,7 +45,7 @@ def start(world: World, *steps: dict[str, Any]) -> str:
     return str(ask(world, "start_run", person("dan"), args)["ok"]["run_id"])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34])
+@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34, 1304, 1524, 2156, 2211])
 def test_the_seeds_that_failed(seed: int) -> None:
     run_seed(seed)
 
@@ -63,7 +65,7 @@ def test_a_repeated_delivery_removes_no_other_notice(world: World) -> None:
 def test_a_repeated_outcome_frees_one_slot() -> None:
     """Seed 12: an outcome that was sent twice made the engine believe in a slot that the worker does not have."""
     dispatcher = Dispatcher()
-    dispatcher.offer("w1", ["default"], 0, print)
+    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print))
     dispatcher.give_back("w1", CLAIM)
     dispatcher.give_back("w1", CLAIM)
     assert dispatcher.free("default") == 1
@@ -102,3 +104,85 @@ def test_a_worker_that_was_silent_is_served_again_when_it_is_heard(world: World)
     assert len(tasks) == 1
     assert ask(world, "complete", worker, claim | {"output": 1}, origin="worker")["code"] == "run_over"
     assert [t["run_id"] for t in tasks[1:]] == [again["ok"]["run_id"]]
+
+
+def test_an_offer_that_was_rolled_back_counts_no_more(world: World) -> None:
+    """Seed 2211: the offer of a batch that failed was still there when the batch was done one by one."""
+    tasks: list[dict[str, Any]] = []
+    worker = Actor("worker", "w1", channel="worker")
+    start(world)
+    start_args = {"definition": "buy", "input": {}, "business_key": ""}
+    offer = Ask("offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    real = world.journal.before_commit
+
+    def fail_once() -> None:
+        world.journal.before_commit = real
+        raise OSError("disk full")
+
+    world.journal.before_commit = fail_once
+    world.send([Ask("start_run", person("dan"), dict(start_args)) for _ in range(2)] + [offer])
+    assert len(tasks) == 1
+
+
+def test_a_worker_is_not_suspected_for_a_task_that_it_never_got(world: World) -> None:
+    """Seed 1304: the engine died between the commit and the sending; later the idle worker was thought lost."""
+    tasks: list[dict[str, Any]] = []
+    worker = Actor("worker", "w1", channel="worker")
+    offer = {"pools": ["default"], "free": 1}
+    ask(world, "offer", worker, offer, origin="worker", context=lambda task: None)
+    start(world)
+    world.die()
+    ask(world, "offer", worker, offer, origin="worker", context=tasks.append)
+    world.clock.elapsed += 31
+    ((run_id, fence),) = world.auditor.rows("SELECT r.public_id, a.fence FROM attempt a JOIN run r ON r.id = a.run")
+    claim = {"run_id": run_id, "step": "s0", "generation": 1, "attempt": 1, "fence": fence}
+    assert "ok" in ask(world, "expire_lease", TIMERS, claim | {"worker": "w1"}, origin="engine")
+    ask(world, "start_run", person("dan"), {"definition": "buy", "input": {}, "business_key": ""})
+    assert len(tasks) == 1
+
+
+def test_attempts_are_leased_after_a_commit_that_failed(world: World) -> None:
+    """Seed 2156: looking for claimable attempts was forgotten when the commit of that look failed."""
+    tasks: list[dict[str, Any]] = []
+    start(world)
+    worker = Actor("worker", "w1", channel="worker")
+    world.faults.commit_error = 1.0
+    answer = ask(world, "offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    assert answer["error"] == "Unavailable"
+    world.faults.stop()
+    ask(world, "offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    assert len(tasks) == 1
+
+
+def test_deciders_differ_even_where_two_approvals_are_open_together() -> None:
+    """Seed 1524: the second approval was open already when the first was decided, by the same person."""
+    doc = document(
+        approval("p", ("pair",)),
+        activity("a"),
+        approval("q", ("pair",), join="any", deciders_differ_from=["p"]),
+        edges="p>q a>q",
+    )
+    both = KitWorld(doc)
+    both.claim("a")
+    both.ok(both.completion("a"))
+    both.ok(both.vote("p", "ann"))
+    assert both.no(both.vote("q", "ann")).code == "decided_before"
+    both.ok(both.vote("q", "bob"))
+    assert both.run == "succeeded"
+
+
+def test_an_approval_that_lost_its_deciders_to_another_one_says_so() -> None:
+    """The same, where the quorum needs everybody who has just decided elsewhere."""
+    doc = document(
+        approval("p", ("pair",)),
+        activity("a"),
+        approval("q", ("pair",), required=2, join="any", deciders_differ_from=["p"]),
+        edges="p>q a>q",
+    )
+    both = KitWorld(doc)
+    both.claim("a")
+    both.ok(both.completion("a"))
+    both.ok(both.vote("p", "ann"))
+    assert both.step("q").status == "failed"
+    assert both.step("q").error.code == "no_approver"
+    assert both.run == "stalled"

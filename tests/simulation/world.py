@@ -137,6 +137,7 @@ class World:
         now = self.clock.now()
         for ask in asks:
             self.counts[ask.do] += 1
+            ask.fault = ""
             for claim, lease in ask.renews:
                 self.auditor.may_renew(claim, now + lease)
         if len(asks) == 1 and not asks[0].maybe_done:

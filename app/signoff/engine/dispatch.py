@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,8 @@ REMEMBERED_CLAIMS = 1024
 class WorkerSlot:
     """One connected worker and how many more tasks it can take.
 
-    `send` is called only after the commit that leased the task. `over` holds the newest claims that were
+    `send` is called only after the commit that leased the task. `held` are the claims it was given since it
+    offered. `over` holds the newest claims that were
     given back since the worker offered, so that a repeated outcome does not free a second slot.
     """
 
@@ -25,7 +26,14 @@ class WorkerSlot:
     pools: tuple[str, ...]
     free: int
     send: Callable[[dict[str, Any]], None]
+    held: set[Claim] = field(default_factory=set)
     over: dict[Claim, None] = field(default_factory=dict)
+
+    def keep(self, claim: Claim) -> None:
+        """The worker was not done with it after all: its outcome was rolled back."""
+        self.free -= 1
+        self.held.add(claim)
+        self.over.pop(claim, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +59,39 @@ class Dispatcher:
         self._turn: dict[str, int] = defaultdict(int)
         self.backlog: set[str] = set()
 
-    def offer(self, worker: str, pools: Iterable[str], free: int, send: Callable[[dict[str, Any]], None]) -> None:
-        """A worker (again) says how many tasks it can take; replaces what it said before."""
-        slot = WorkerSlot(worker, tuple(pools), free, send)
-        self._workers[worker] = slot
-        self._silent.pop(worker, None)
+    def offer(self, slot: WorkerSlot) -> WorkerSlot | None:
+        """A worker (again) says how many tasks it can take; returns what it said before, which counts no more."""
+        before = self._workers.get(slot.worker)
+        self._workers[slot.worker] = slot
+        self._silent.pop(slot.worker, None)
         self.backlog.update(slot.pools)
+        return before
+
+    def restore(self, worker: str, before: WorkerSlot | None) -> None:
+        """The offer of a worker was rolled back."""
+        if before is not None:
+            self._workers[worker] = before
+        else:
+            self._workers.pop(worker, None)
+
+    def look_again(self) -> None:
+        """Something may be claimable in any pool that is served."""
+        self.backlog.update(self.pools)
 
     def withdraw(self, worker: str) -> None:
         """The worker takes no more (it is draining or gone)."""
         self._workers.pop(worker, None)
         self._silent.pop(worker, None)
 
-    def suspect(self, worker: str) -> None:
-        """The worker let a lease run out: it takes no more until it is heard of."""
-        slot = self._workers.pop(worker, None)
-        if slot is not None:
-            self._silent[worker] = slot
+    def suspect(self, worker: str, claim: Claim) -> None:
+        """The worker let a lease run out: it takes no more until it is heard of.
+
+        A claim from before its newest offer says nothing: the task may have been lost on its way to a worker
+        that is well, for example in a crash between the commit and the sending.
+        """
+        slot = self._workers.get(worker)
+        if slot is not None and claim in slot.held:
+            self._silent[worker] = self._workers.pop(worker)
 
     def heard(self, worker: str) -> None:
         """The worker lives. Whatever it was suspected of, it takes tasks again."""
@@ -82,6 +106,7 @@ class Dispatcher:
         if slot is None or claim in slot.over:
             return None
         slot.free += 1
+        slot.held.discard(claim)
         slot.over[claim] = None
         if len(slot.over) > REMEMBERED_CLAIMS:
             del slot.over[next(iter(slot.over))]

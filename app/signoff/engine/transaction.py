@@ -54,7 +54,7 @@ class Transaction:
         self._changed: dict[str, set[str]] = {}
         self._ready: list[ReadyTask] = []
         self.taken: list[WorkerSlot] = []
-        self._given_back: list[tuple[WorkerSlot, Claim]] = []
+        self._undo: list[Callable[[], object]] = []
 
     # Reading
 
@@ -165,12 +165,17 @@ class Transaction:
 
     # Leasing
 
+    def offer(self, slot: WorkerSlot) -> None:
+        """A worker says what it can take; what it said before counts again if this is rolled back."""
+        before = self._dispatcher.offer(slot)
+        self._undo.append(lambda: self._dispatcher.restore(slot.worker, before))
+
     def give_back(self, worker: str, claim: Claim) -> None:
         """A worker is done with a task; its slot is free from this transaction on."""
         self._dispatcher.heard(worker)
         slot = self._dispatcher.give_back(worker, claim)
         if slot is not None:
-            self._given_back.append((slot, claim))
+            self._undo.append(lambda: slot.keep(claim))
 
     def lease_ready(self) -> None:
         """Lease attempts that became claimable here, then the backlog, while workers have free slots."""
@@ -181,7 +186,7 @@ class Transaction:
             else:
                 self._lease(task, slot)
         self._ready.clear()
-        for pool in list(self._dispatcher.backlog):
+        for pool in sorted(self._dispatcher.backlog):
             self._lease_backlog(pool)
 
     def _lease_backlog(self, pool: str) -> None:
@@ -224,6 +229,9 @@ class Transaction:
         key, tenant, _ = self.run(None, task.run_id)
         plan = self.plan(key)
         config: Any = plan.steps[task.step].config
+        given = (task.run_id, task.step, task.generation, task.attempt, state.steps[task.step].fence)
+        slot.held.add(given)
+        self._undo.append(lambda: slot.held.discard(given))
         self.out.tasks.append(
             (
                 slot,
@@ -266,9 +274,9 @@ class Transaction:
         self.journal.rollback()
         for slot in self.taken:
             slot.free += 1
-        for slot, claim in self._given_back:
-            slot.free -= 1
-            slot.over.pop(claim, None)
+        for undo in reversed(self._undo):
+            undo()
+        self._dispatcher.look_again()
         for run_id in self._working:
             self._warm.forget(run_id)
         for tenant in self._directory_changed:

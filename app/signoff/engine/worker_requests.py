@@ -8,7 +8,7 @@ from typing import Any
 from signoff.core import commands as c
 from signoff.core.rejection import Rejection
 from signoff.core.states import ErrorInfo, RunStatus, TimerKind
-from signoff.engine.dispatch import Dispatcher
+from signoff.engine.dispatch import Claim, Dispatcher, WorkerSlot
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.run_requests import answer_of
 from signoff.engine.transaction import Transaction, required
@@ -25,7 +25,7 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
 
     def offer(tx: Transaction, r: Request) -> Answer:
         pools = required(r.args, "pools", list)
-        dispatcher.offer(r.actor.id, [str(p) for p in pools], required(r.args, "free", int), r.context)
+        tx.offer(WorkerSlot(r.actor.id, tuple(str(p) for p in pools), required(r.args, "free", int), r.context))
         return ok()
 
     def withdraw(tx: Transaction, r: Request) -> Answer:
@@ -46,14 +46,14 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
 
     def lease(tx: Transaction, r: Request) -> Answer:
         """Look for claimable attempts once more, in every pool that is served."""
-        dispatcher.backlog.update(dispatcher.pools)
+        dispatcher.look_again()
         return ok()
 
     def expire(tx: Transaction, r: Request) -> Answer:
         """A worker that let a lease run out gets nothing more until it is heard of again."""
         answer = expire_lease(tx, r)
         if "ok" in answer and not answer["ok"].get("obsolete"):
-            dispatcher.suspect(str(r.args.get("worker") or ""))
+            dispatcher.suspect(str(r.args.get("worker") or ""), _whole_claim(r))
         return answer
 
     return {
@@ -87,10 +87,13 @@ def _error(r: Request) -> ErrorInfo:
     )
 
 
-def _give_back(tx: Transaction, r: Request) -> None:
+def _whole_claim(r: Request) -> Claim:
     claim = _claim(r)
-    where = claim["step"], claim["generation"], claim["attempt"], claim["fence"]
-    tx.give_back(r.actor.id, (required(r.args, "run_id"), *where))
+    return required(r.args, "run_id"), claim["step"], claim["generation"], claim["attempt"], claim["fence"]
+
+
+def _give_back(tx: Transaction, r: Request) -> None:
+    tx.give_back(r.actor.id, _whole_claim(r))
 
 
 def _digest(r: Request) -> str:

@@ -68,9 +68,10 @@ class Journal:
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.connect()
-        self._raw: Any = self._connection.connection.dbapi_connection
-        assert_durable(self._raw)
-        self._cursor = self._raw.cursor()
+        raw: Any = self._connection.connection.dbapi_connection
+        assert_durable(raw)
+        self._raw = raw
+        self._cursor = raw.cursor()
         self._open = False
         self.commit_count = 0
         self.run_ids = self._counter("run")

@@ -6,6 +6,7 @@ from signoff.core import events as e
 from signoff.core.commands import CheckApprovers, Decide
 from signoff.core.decide.advance import after, fail_step
 from signoff.core.decide.build import Build
+from signoff.core.decide.opening import deciders_elsewhere, must_differ
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
 from signoff.core.definition import ApprovalConfig
 from signoff.core.flow import resolve_edges
@@ -58,6 +59,10 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         _settle(build, command, after_vote, outcome)
     else:
         _fail_if_unreachable(build, command.step)
+    for other in must_differ(build, command.step):
+        step = build.state.steps[other]
+        if step.approval and step.status is StepStatus.WAITING and not build.state.is_terminal:
+            _fail_if_unreachable(build, other)
     return None
 
 
@@ -76,7 +81,9 @@ def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
 def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     """A quorum is never clamped: where too few are left to reach it, the step says so and needs an operator."""
     approval = _approval(build.state.steps[step_id])
-    missing = missing_deciders(approval, build.state.started_by, build.facts.directory.people)
+    barred = deciders_elsewhere(build, step_id, approval.roster)
+    active = [p for p in build.facts.directory.people if not find_person(p, barred)]
+    missing = missing_deciders(approval, build.state.started_by, active)
     if missing <= 0:
         return False
     people = "1 more person who may decide" if missing == 1 else f"{missing} more people who may decide"
@@ -147,8 +154,9 @@ def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None
     if command.actor.kind != "person":
         return Rejection("not_a_person", f"Only a person can decide '{label}'.", "Sign in as a person.")
     who = command.actor.id
-    if find_person(who, step.approval.excluded):
-        message = f"You decided an earlier step of this run, so you may not decide '{label}' as well."
+    earlier = find_person(who, step.approval.excluded)
+    if earlier or deciders_elsewhere(build, command.step, (who,)):
+        message = f"You decided {'an earlier' if earlier else 'another'} step of this run, so you may not decide '{label}' as well."
         return Rejection("decided_before", message, "Ask another approver.")
     if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
         return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")

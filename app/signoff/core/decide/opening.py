@@ -10,7 +10,7 @@ from signoff.core.definition import ApprovalConfig, Step
 from signoff.core.events import ApprovalOpened
 from signoff.core.quorum import distinct, find_person, needed, usable_roster
 from signoff.core.showing import shown_digest, shown_of
-from signoff.core.states import ErrorInfo, RunState
+from signoff.core.states import ErrorInfo
 
 
 def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], None]) -> None:
@@ -21,7 +21,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     members = [m for g in config.groups for m in directory.groups.get(g, ())]
     named = [known for p in config.people if (known := find_person(p, directory.people))]
     asked = distinct([*members, *named])
-    excluded = _deciders_of(state, config.deciders_differ_from, asked)
+    excluded = deciders_elsewhere(build, step.id, asked)
     roster = tuple(p for p in asked if p not in excluded)
     usable = usable_roster(roster, state.started_by, config.requester_may_decide)
     required = needed(config.required, usable)
@@ -49,10 +49,23 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     )
 
 
-def _deciders_of(state: RunState, steps: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the people asked who voted in one of these steps."""
-    votes = [v for i in steps if (approval := state.steps[i].approval) for v in approval.votes]
-    return tuple(p for p in asked if find_person(p, [v.person for v in votes]))
+def deciders_elsewhere(build: Build, step_id: str, among: tuple[str, ...]) -> tuple[str, ...]:
+    """Those who have decided, by now, an approval whose deciders must differ from those of this step."""
+    others = must_differ(build, step_id)
+    votes = [v for i in others if (approval := build.state.steps[i].approval) for v in approval.votes]
+    return tuple(p for p in among if find_person(p, [v.person for v in votes]))
+
+
+def must_differ(build: Build, step_id: str) -> list[str]:
+    """Approvals that this one must differ from, and those that must differ from it: they may be open together."""
+    config = build.plan.steps[step_id].config
+    assert isinstance(config, ApprovalConfig)
+    return [
+        i
+        for i, other in build.plan.steps.items()
+        if isinstance(other.config, ApprovalConfig)
+        and (i in config.deciders_differ_from or step_id in other.config.deciders_differ_from)
+    ]
 
 
 def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], asked: tuple[str, ...], requester: str) -> str:
