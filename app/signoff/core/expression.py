@@ -51,6 +51,8 @@ class Expression:
         source: as written.
         inputs: input fields it reads; `*` where it reads the whole input.
         steps: (step id, rest of the path) pairs it reads.
+        has_macro: whether it goes through a list.
+        roots: which of `input`, `steps` and `run` it names.
     """
 
     source: str
@@ -58,6 +60,7 @@ class Expression:
     inputs: frozenset[str]
     steps: frozenset[tuple[str, str]]
     has_macro: bool
+    roots: frozenset[str]
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value as plain JSON-like data.
@@ -89,11 +92,14 @@ class Expression:
     def _read_from(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         """Only what the expression names: handing over the rest would cost more than evaluating it."""
         given, steps = scope["input"], scope["steps"]
-        return {
-            "input": given if "*" in self.inputs else {name: given[name] for name in self.inputs if name in given},
-            "steps": {name: steps[name] for name, _ in self.steps if name in steps},
-            "run": scope["run"],
-        }
+        named: dict[str, Any] = {}
+        if "input" in self.roots:
+            named["input"] = given if "*" in self.inputs else {n: given[n] for n in self.inputs if n in given}
+        if "steps" in self.roots:
+            named["steps"] = {name: steps[name] for name, _ in self.steps if name in steps}
+        if "run" in self.roots:
+            named["run"] = scope["run"]
+        return named
 
     def decide(self, scope: Mapping[str, Any]) -> bool:
         """The value of a condition; anything but true or false is an error, never a silent false."""
@@ -131,7 +137,8 @@ def compile_expression(source: str) -> Expression:
         if name.isidentifier() and not name.startswith("_") and name not in FUNCTIONS:
             raise ExpressionError(f"The function '{name}' is not known.", bare.find(name))
     inputs, steps = _references(bare)
-    return Expression(source, program, inputs, steps, has_macro)
+    roots = ROOTS & set(program.variables())
+    return Expression(source, program, inputs, steps, has_macro, roots)
 
 
 def _syntax_error(source: str, text: str) -> ExpressionError:
