@@ -16,16 +16,20 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
         refuse_cycles(core)
     if limit is None and core.max_concurrency is None and not (core.queue or core.stale or core.closing):
         slots, core.fresh = core.fresh, []
-        slots.sort()
+        if len(slots) > 1:
+            slots.sort()
     else:
         slots = _choose(core, limit, all_or_nothing)
     table = core.table
     state, ids, generations = table.state, table.ids, table.generation
-    if slots:
-        core.started = True
-        core.running += len(slots)
+    core.running += len(slots)
     if core.watched:
         _watch(core, slots)
+    if slots:
+        core.started = True
+        if len(slots) == 1 and not generations:  # chains: every claim is one task
+            state[slots[0]] = RUNNING
+            return [(ids[slots[0]], FIRST_GENERATION)]
     for slot in slots:
         state[slot] = RUNNING
     if generations:

@@ -6,7 +6,6 @@ from typing import Any
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.resubmission import prepare, refuse_edge, settle
 from signoff.scheduler.states import READY, SUCCEEDED
-from signoff.scheduler.table import ENDED
 
 type Ids = tuple[Any, ...]
 
@@ -28,40 +27,40 @@ def as_ids(task: Hashable, dependencies: Iterable[Hashable]) -> tuple[Hashable, 
 def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None) -> int:
     """Register one task version and its edges; returns its slot, or the known one if this was submitted before."""
     table = core.table
-    index, after, awaited = table.index, table.after, table.awaited
-    place = index.get(task)
-    special = core.unusual or optional or generation is not None or (place is not None and (place >= 0 or core.started))
-    if special and (known := prepare(core, task, dependencies, optional, generation)) is not None:
-        return known
+    index = table.index
+    place: int | None = None
+    if task in index or core.unusual or optional or generation is not None:
+        place = index.get(task)
+        special = core.unusual or optional or generation is not None or (place is not None and place >= 0)
+        if (special or core.started) and (known := prepare(core, task, dependencies, optional, generation)) is not None:
+            return known
+        if place is not None and task in dependencies:
+            raise refuse_edge(core, table.size, task, task, ())
     slot = table.size
     if slot == table.capacity:
         table.grow(core.timings)
-    if place is not None and task in dependencies:
-        raise refuse_edge(core, slot, task, task, ())
-    missing, bad, find = len(dependencies), -1, index.get
+    after, missing, bad = table.after, 0, -1
     for dependency in dependencies:
-        source = find(dependency)
-        if source is None:
-            if dependency == task or not core.accept_unknown:
-                raise refuse_edge(core, slot, task, dependency, dependencies)
-            index[dependency] = ~len(awaited)
-            awaited.append(slot)
+        source = index.get(dependency)
+        if source is None or source < 0:
+            missing += _await_unknown(core, slot, task, dependency, dependencies)
             continue
-        holder = after
-        if source < 0:
-            holder, source = awaited, ~source
-        targets = holder[source]
+        targets = after[source]
         if targets is None:
-            holder[source] = slot
-        elif type(targets) is list and targets[-1] != slot:
+            after[source] = slot
+        elif type(targets) is list:
+            if targets[-1] == slot:
+                continue
             targets.append(slot)
-        elif type(targets) is int and targets != slot:
-            holder[source] = pair = [targets, slot, slot, slot]
-            del pair[2:]  # leaves room for two more: appending to a list of two would make room for six
+        elif type(targets) is int:
+            if targets == slot:
+                continue
+            after[source] = _pair(targets, slot)
         else:
-            missing -= 1
-            if bad < 0 and targets == ENDED and table.state[source] > SUCCEEDED:
+            if bad < 0 and table.state[source] > SUCCEEDED:
                 bad = source
+            continue
+        missing += 1
     index[task], table.ids[slot], table.size = slot, task, slot + 1
     if dependencies:
         table.dependencies[slot] = dependencies
@@ -74,3 +73,34 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
         if core.timings:
             table.since[slot] = core.clock()
     return slot
+
+
+def _await_unknown(core: SchedulerCore, slot: int, task: Any, dependency: Any, dependencies: Ids) -> int:
+    """Link a task to a dependency nobody submitted yet; returns 1, or 0 if it is linked already."""
+    index, awaited = core.table.index, core.table.awaited
+    place = index.get(dependency)
+    if place is None:
+        if dependency == task or not core.accept_unknown:
+            raise refuse_edge(core, slot, task, dependency, dependencies)
+        index[dependency] = ~len(awaited)
+        awaited.append(slot)
+        return 1
+    targets = awaited[~place]
+    if targets is None:
+        awaited[~place] = slot
+    elif type(targets) is int:
+        if targets == slot:
+            return 0
+        awaited[~place] = _pair(targets, slot)
+    elif isinstance(targets, list):
+        if targets[-1] == slot:
+            return 0
+        targets.append(slot)
+    return 1
+
+
+def _pair(first: int, second: int) -> list[int]:
+    """A list of two with room for two more; appending to a list made of two would make room for six."""
+    pair = [first, second, second, second]
+    del pair[2:]
+    return pair
