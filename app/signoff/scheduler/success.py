@@ -17,11 +17,13 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
     """
     table, fresh = core.table, core.fresh
     find, state, after, missing = table.index.get, table.state, table.after, table.missing
-    generations, watched = core.generations, core.watched
-    start = core.clock() if core.timings else 0.0
-    ended: list[int] = []
+    generations = core.generations
+    ended: list[int] | None = None
+    start = 0.0
+    before = touched = count = 0
+    if core.watched:
+        start, before, ended = core.clock() if core.timings else 0.0, len(fresh), []
     refused: list[Claim] = []
-    before, touched, count = len(fresh), 0, 0
     for task, generation in claims:
         slot = find(task)
         if (
@@ -51,12 +53,12 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
                 if not left and state[target] == PENDING:
                     state[target] = READY
                     fresh.append(target)
-        if watched:
+        if ended is not None:
             ended.append(slot)
             touched += settle_optional(table, slot, fresh)
     core.edges_touched += touched
     core.running -= count
-    if watched:
+    if ended is not None:
         _watch(core, ended, before, start)
     return refused
 
