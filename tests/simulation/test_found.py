@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from signoff.core.states import Actor
+from signoff.engine import transaction
 from signoff.engine.dispatch import Dispatcher, WorkerSlot
+from signoff.engine.request import Request
 from tests.core.kit import World as KitWorld
 from tests.core.kit import activity, approval, document
-from tests.simulation.ask import RELAY, TIMERS, Ask, person
+from tests.simulation.ask import RELAY, TENANT, TIMERS, Ask, person
 from tests.simulation.simulate import run_seed
 from tests.simulation.world import World, determined
 
@@ -45,7 +48,7 @@ def start(world: World, *steps: dict[str, Any]) -> str:
     return str(ask(world, "start_run", person("dan"), args)["ok"]["run_id"])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34, 1304, 1524, 2156, 2211])
+@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34, 1304, 1524, 2156, 2211, 3602, 4296])
 def test_the_seeds_that_failed(seed: int) -> None:
     run_seed(seed)
 
@@ -67,6 +70,17 @@ def test_a_repeated_outcome_frees_one_slot() -> None:
     dispatcher = Dispatcher()
     dispatcher.offer(WorkerSlot("w1", ("default",), 0, print))
     dispatcher.give_back("w1", CLAIM)
+    dispatcher.give_back("w1", CLAIM)
+    assert dispatcher.free("default") == 1
+
+
+def test_an_outcome_just_before_an_offer_keeps_its_slot_free() -> None:
+    """Found beside seed 4296: the worker counted a task as its own whose outcome the engine had already taken."""
+    dispatcher = Dispatcher()
+    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print))
+    dispatcher.give_back("w1", CLAIM)
+    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print), [CLAIM])
+    assert dispatcher.free("default") == 1
     dispatcher.give_back("w1", CLAIM)
     assert dispatcher.free("default") == 1
 
@@ -104,6 +118,20 @@ def test_a_worker_that_was_silent_is_served_again_when_it_is_heard(world: World)
     assert len(tasks) == 1
     assert ask(world, "complete", worker, claim | {"output": 1}, origin="worker")["code"] == "run_over"
     assert [t["run_id"] for t in tasks[1:]] == [again["ok"]["run_id"]]
+
+
+def test_a_slot_is_free_again_after_a_fault_between_taking_and_leasing(world: World) -> None:
+    """Seed 4296: the read in between failed, and the worker had one slot less ever after."""
+    tasks: list[dict[str, Any]] = []
+    start(world)
+    worker = Actor("worker", "w1", channel="worker")
+    offer = Ask("offer", worker, {"pools": ["default"], "free": 1}, origin="worker", context=tasks.append)
+    with mock.patch.object(transaction, "scheduled_body", side_effect=OSError("disk I/O error")):
+        world.send([Ask("lease", TIMERS, {}, origin="engine"), offer])
+    world.send([Ask("lease", TIMERS, {}, origin="engine")])
+    world.send([offer])
+    assert len(tasks) == 1
+    assert world.engine.dispatcher.free("default") == 0
 
 
 def test_an_offer_that_was_rolled_back_counts_no_more(world: World) -> None:
@@ -186,3 +214,14 @@ def test_an_approval_that_lost_its_deciders_to_another_one_says_so() -> None:
     assert both.step("q").status == "failed"
     assert both.step("q").error.code == "no_approver"
     assert both.run == "stalled"
+
+
+def test_the_writer_looks_again_after_a_commit_that_failed(world: World) -> None:
+    """Seed 3602: nobody looked for claimable attempts after a failed commit until somebody wanted something."""
+    world.faults.commit_error = 1.0
+    out = world.engine.process([Request("lease", "", TIMERS, {}, print, origin="engine")])
+    assert not out.lease_later  # nothing was to be written
+    bad = Request("save_person", TENANT, TIMERS, world.account("ann", True), print, origin="engine")
+    assert world.engine.process([bad]).lease_later
+    world.faults.stop()
+    assert not world.engine.process([bad, bad]).lease_later

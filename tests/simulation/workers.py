@@ -86,8 +86,8 @@ class SimWorker:
             self.offering = False
             self.must_offer = True
 
-        # The real worker counts when it sends; here nothing comes between counting and sending.
-        args = {"pools": list(self.pools), "free": self.slots - len(self.active)}
+        claims = [list(c) for c in self.active]
+        args = {"pools": list(self.pools), "free": self.slots - len(self.active), "claims": claims}
         return Ask("offer", self.actor, args, origin="worker", context=self.take, heard=heard, lost=lost)
 
     def _heartbeat(self) -> Ask:

@@ -157,7 +157,7 @@ class World:
         assert len(out.answers) == len(asks), "a request was not answered"
         for ask, (_, answer) in zip(asks, out.answers, strict=True):
             self._answered(ask, answer, now)
-        self.lease_wanted = self.lease_wanted or out.lease_again
+        self.lease_wanted = self.lease_wanted or out.lease_again or out.lease_later
 
     def _answered(self, ask: Ask, answer: dict[str, Any], now: datetime) -> None:
         self.counts[f"{ask.do} {answer.get('code', 'ok')}"] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,9 +59,20 @@ class Dispatcher:
         self._turn: dict[str, int] = defaultdict(int)
         self.backlog: set[str] = set()
 
-    def offer(self, slot: WorkerSlot) -> WorkerSlot | None:
-        """A worker (again) says how many tasks it can take; returns what it said before, which counts no more."""
-        before = self._workers.get(slot.worker)
+    def offer(self, slot: WorkerSlot, claims: Iterable[Claim] = ()) -> WorkerSlot | None:
+        """A worker (again) says how many tasks it can take; returns what it said before, which counts no more.
+
+        Args:
+            slot: of the worker; its `free` leaves out the tasks that the worker believes to have.
+            claims: those tasks. An outcome that came just before the offer has freed its slot already.
+        """
+        before = self._workers.get(slot.worker) or self._silent.get(slot.worker)
+        for claim in claims:
+            if before is not None and claim in before.over:
+                slot.free += 1
+                slot.over[claim] = None
+            else:
+                slot.held.add(claim)
         self._workers[slot.worker] = slot
         self._silent.pop(slot.worker, None)
         self.backlog.update(slot.pools)

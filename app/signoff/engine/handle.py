@@ -66,7 +66,7 @@ class Engine:
                 return out
             log.exception("request %s failed", requests[0].do)
             fault = Unavailable("The request could not be carried out just now.", remedy="Send it again.")
-            return Outbound(answers=[(requests[0], failed(fault))])
+            return Outbound(answers=[(requests[0], failed(fault))], lease_later=True)
 
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
         tx = Transaction(self.journal, self._plans, self._warm, self.dispatcher, self._directories, self._now())
@@ -122,7 +122,8 @@ class Engine:
         self, tx: Transaction, r: Request, handler: Callable[[Transaction, Request], dict[str, Any]]
     ) -> dict[str, Any]:
         digest = r.digest()
-        earlier = find_request(tx.journal, r.tenant, r.key[:200])
+        key = f"{r.actor.id}:{r.key}"[:400]
+        earlier = find_request(tx.journal, r.tenant, key)
         if earlier is not None:
             if earlier[0] != digest:
                 raise Conflict(
@@ -137,7 +138,7 @@ class Engine:
         answer = handler(tx, r)
         if "ok" in answer:
             at = to_micros(tx.now)
-            tx.direct(lambda journal: add_request(journal, r.tenant, r.key[:200], digest, answer, at))
+            tx.direct(lambda journal: add_request(journal, r.tenant, key, digest, answer, at))
         return answer
 
     def _audit_refusal(self, tx: Transaction, r: Request, error: SignoffError) -> None:

@@ -41,7 +41,8 @@ class Outbound:
     """What leaves only after the commit: answers, tasks for workers, news for the feed.
 
     `lease_again` asks for one more transaction, because attempts became claimable whose rows were not
-    written yet when this one looked for them.
+    written yet when this one looked for them. `lease_later` asks for one in a while, because a commit failed
+    and with it the look for claimable attempts.
     """
 
     answers: list[tuple[Request, dict[str, Any]]] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Outbound:
     news: list[Any] = field(default_factory=list)
     next_timer: int | None = None
     lease_again: bool = False
+    lease_later: bool = False
 
     def add(self, other: Outbound) -> None:
         """Take over what another commit lets out."""
@@ -57,6 +59,7 @@ class Outbound:
         self.news += other.news
         self.heed_timer(other.next_timer)
         self.lease_again = self.lease_again or other.lease_again
+        self.lease_later = other.lease_later
 
     def heed_timer(self, due: int | None) -> None:
         """Remember the earliest due time (microseconds) of the timers that were set."""

@@ -165,9 +165,9 @@ class Transaction:
 
     # Leasing
 
-    def offer(self, slot: WorkerSlot) -> None:
+    def offer(self, slot: WorkerSlot, claims: list[Claim]) -> None:
         """A worker says what it can take; what it said before counts again if this is rolled back."""
-        before = self._dispatcher.offer(slot)
+        before = self._dispatcher.offer(slot, claims)
         self._undo.append(lambda: self._dispatcher.restore(slot.worker, before))
 
     def give_back(self, worker: str, claim: Claim) -> None:
@@ -180,7 +180,7 @@ class Transaction:
     def lease_ready(self) -> None:
         """Lease attempts that became claimable here, then the backlog, while workers have free slots."""
         for task in self._ready:
-            slot = self._dispatcher.take(task.pool)
+            slot = self._take(task.pool)
             if slot is None:
                 self._dispatcher.backlog.add(task.pool)
             else:
@@ -188,6 +188,13 @@ class Transaction:
         self._ready.clear()
         for pool in sorted(self._dispatcher.backlog):
             self._lease_backlog(pool)
+
+    def _take(self, pool: str) -> WorkerSlot | None:
+        """Reserve a slot until the end of the transaction, whatever fails on the way."""
+        slot = self._dispatcher.take(pool)
+        if slot is not None:
+            self.taken.append(slot)
+        return slot
 
     def _lease_backlog(self, pool: str) -> None:
         backlog = self._dispatcher.backlog
@@ -203,7 +210,7 @@ class Transaction:
             if a.public_id in self._working:
                 self.out.lease_again = True  # its rows are not written yet
                 continue
-            slot = self._dispatcher.take(pool)
+            slot = self._take(pool)
             if slot is None:
                 break
             body = scheduled_body(self.journal, a.run, a.scheduled_seq)
@@ -214,7 +221,6 @@ class Transaction:
             self._lease(task, slot)
 
     def _lease(self, task: ReadyTask, slot: WorkerSlot) -> None:
-        self.taken.append(slot)
         claim = ClaimActivity(
             actor=Actor("worker", slot.worker, channel="worker"),
             step=task.step,

@@ -24,8 +24,9 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
     """Handlers by request name."""
 
     def offer(tx: Transaction, r: Request) -> Answer:
-        pools = required(r.args, "pools", list)
-        tx.offer(WorkerSlot(r.actor.id, tuple(str(p) for p in pools), required(r.args, "free", int), r.context))
+        pools = tuple(str(p) for p in required(r.args, "pools", list))
+        slot = WorkerSlot(r.actor.id, pools, required(r.args, "free", int), r.context)
+        tx.offer(slot, [(c[0], c[1], c[2], c[3], c[4]) for c in r.args.get("claims") or ()])
         return ok()
 
     def withdraw(tx: Transaction, r: Request) -> Answer:

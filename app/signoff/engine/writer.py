@@ -17,6 +17,7 @@ from signoff.errors import Unavailable
 log = logging.getLogger("signoff.engine")
 
 MAX_BATCH = 256
+AFTER_FAILURE_S = 1.0
 
 
 class Writer:
@@ -32,6 +33,7 @@ class Writer:
         self._started = threading.Event()
         self._closed = False
         self._fault: BaseException | None = None
+        self._lease_later = False
         self._thread = threading.Thread(target=self._run, name="signoff-writer", daemon=True)
         self.engine: Engine | None = None
         self.on_timer: Callable[[int], None] = lambda due: None
@@ -89,7 +91,10 @@ class Writer:
         engine.journal.close()
 
     def _drain(self) -> tuple[list[Request], bool]:
-        first = self._queue.get()
+        try:
+            first = self._queue.get(timeout=AFTER_FAILURE_S if self._lease_later else None)
+        except queue.Empty:
+            return [_lease()], False
         if first is None:
             return [], True
         batch = [first]
@@ -113,8 +118,8 @@ class Writer:
         if out.next_timer is not None:
             self._safely(self.on_timer, out.next_timer)
         if out.lease_again:
-            actor = Actor("system", "writer", channel="engine")
-            self._queue.put(Request("lease", "", actor, {}, lambda answer: None, origin="engine"))
+            self._queue.put(_lease())
+        self._lease_later = out.lease_later
 
     @staticmethod
     def _safely(call: Callable[..., Any], *args: Any) -> None:
@@ -122,6 +127,12 @@ class Writer:
             call(*args)
         except Exception:
             log.exception("a receiver of the engine's output failed")
+
+
+def _lease() -> Request:
+    """The writer's own request to look for claimable attempts."""
+    actor = Actor("system", "writer", channel="engine")
+    return Request("lease", "", actor, {}, lambda answer: None, origin="engine")
 
 
 class LocalPort:
