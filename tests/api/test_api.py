@@ -62,6 +62,15 @@ def waiting_run(desk: Desk) -> str:
     return str(run_id)
 
 
+ANY_DIGEST = "sha256:" + "0" * 64
+
+
+def decision(desk: Desk, run_id: str, who: str = "grace") -> dict[str, Any]:
+    """An approval of exactly what that person is shown."""
+    task = desk.get(who, f"/inbox/{run_id}/manager").json()
+    return {"outcome": "approved", "generation": task["generation"], "shown_digest": task["shown_digest"]}
+
+
 def test_the_main_story_over_http(desk: Desk) -> None:
     document = chain("buy", ask("manager"), call("order", "flaky"))
     assert desk.post("ada", "/definitions", {"document": document}).status_code == 201
@@ -127,7 +136,7 @@ def test_who_is_not_asked_sees_nothing(desk: Desk) -> None:
     """C07."""
     run_id = waiting_run(desk)
     assert desk.get("dan", "/inbox").json()["items"] == []
-    body = {"outcome": "approved", "generation": 1}
+    body = {"outcome": "approved", "generation": 1, "shown_digest": ANY_DIGEST}
     for answer in (
         desk.get("dan", f"/inbox/{run_id}/manager"),
         desk.get("dan", f"/runs/{run_id}"),
@@ -146,13 +155,23 @@ def test_own_requests_are_refused(desk: Desk) -> None:
     desk.office.publish(chain("buy", ask("manager")))
     run_id = desk.post("grace", "/runs", {"definition": "buy"}).json()["run_id"]
     desk.office.until_step(run_id, "manager", "waiting")
-    answer = desk.post("grace", f"/inbox/{run_id}/manager/decision", {"outcome": "approved", "generation": 1})
+    answer = desk.post("grace", f"/inbox/{run_id}/manager/decision", decision(desk, run_id))
     assert (answer.status_code, answer.json()["code"]) == (403, "own_request")
+
+
+def test_a_decision_must_say_what_was_read(desk: Desk) -> None:
+    run_id = waiting_run(desk)
+    for wrong in ({}, {"shown_digest": ""}):
+        body = {"outcome": "approved", "generation": 1, **wrong}
+        assert desk.post("grace", f"/inbox/{run_id}/manager/decision", body).status_code == 422
+    body = {"outcome": "approved", "generation": 1, "shown_digest": ANY_DIGEST}
+    answer = desk.post("grace", f"/inbox/{run_id}/manager/decision", body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "changed_meanwhile")
 
 
 def test_a_second_decision_says_who_was_first(desk: Desk) -> None:
     run_id = waiting_run(desk)
-    body = {"outcome": "approved", "generation": 1}
+    body = decision(desk, run_id)
     assert desk.post("grace", f"/inbox/{run_id}/manager/decision", body).status_code == 200
     late = desk.post("alan", f"/inbox/{run_id}/manager/decision", body)
     assert (late.status_code, late.json()["code"]) == (409, "already_handled")
@@ -162,7 +181,7 @@ def test_a_second_decision_says_who_was_first(desk: Desk) -> None:
 def test_identity_comes_from_the_token_and_never_from_the_body(desk: Desk) -> None:
     run_id = waiting_run(desk)
     for extra in ({"actor": "grace"}, {"tenant": "other"}, {"login": "grace"}):
-        body = {"outcome": "approved", "generation": 1, **extra}
+        body = {**decision(desk, run_id, "alan"), **extra}
         answer = desk.post("alan", f"/inbox/{run_id}/manager/decision", body)
         assert answer.status_code == 422
         assert answer.json()["code"] == "malformed"

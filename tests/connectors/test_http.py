@@ -105,6 +105,11 @@ def test_nobody_there_means_nothing_was_sent(http: HttpConnector) -> None:
         "http://[fd00::1]/x",
         "http://100.64.0.1/x",
         "http://224.0.0.1/x",
+        "http://[64:ff9b::7f00:1]:{port}/x",
+        "http://[64:ff9b:1::7f00:1]:{port}/x",
+        "http://[2002:7f00:1::]:{port}/x",
+        "http://[2001:0:7f00:1::]:{port}/x",
+        "http://[::127.0.0.1]:{port}/x",
     ],
 )
 def test_private_networks_are_out_of_reach(service: Service, url: str) -> None:
@@ -162,6 +167,13 @@ def test_only_plain_http_addresses(http: HttpConnector, url: str) -> None:
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
 def test_headers_cannot_smuggle_lines(http: HttpConnector, value: str) -> None:
     assert failure(http, call("demo:///x", headers={"X-Note": value})).code == "bad_input"
+
+
+@pytest.mark.parametrize("url", ["demo:@127.0.0.1:{port}/x", "demo://127.0.0.1:{port}/x", "demo:x", "demo://@h/x"])
+def test_the_demo_scheme_reaches_the_demo_service_only(service: Service, http: HttpConnector, url: str) -> None:
+    error = failure(http, call(url.format(port=service.port)))
+    assert (error.code, error.retryable) == ("bad_input", False)
+    assert service.ledger.calls == []
 
 
 def test_without_the_demo_its_scheme_means_nothing() -> None:

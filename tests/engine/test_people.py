@@ -234,3 +234,31 @@ def test_a_leaver_who_makes_the_quorum_unreachable_is_noticed_at_once(office: Of
     assert view.state.steps["manager"].error is not None
     assert "2 of" in view.explanation.sentence or "may decide" in view.explanation.sentence
     assert office.signoff.queries.list_inbox(TENANT, "grace").items == ()
+
+
+def test_one_stranger_locks_out_neither_a_person_nor_an_office(office: Office) -> None:
+    for login in ("grace", "alan"):
+        office.running.save_person(login, roles=("approver",), groups=("managers",), password="right")
+    for _ in range(12):
+        with pytest.raises(errors.SignoffError):
+            office.signoff.sign_in(TENANT, "grace", "wrong", address="203.0.113.9")
+    assert office.signoff.sign_in(TENANT, "alan", "right", address="203.0.113.9")["login"] == "alan"
+    assert office.signoff.sign_in(TENANT, "grace", "right", address="198.51.100.1")["login"] == "grace"
+
+
+def test_changing_an_account_keeps_what_is_not_given(office: Office) -> None:
+    """Closing an account is not forgetting who it was (C39)."""
+    office.running.save_person("mary", roles=("administrator",))
+    office.signoff.do("save_person", person("mary"), TENANT, login="grace", active=False)
+    found = next(p for p in office.signoff.queries.list_people(TENANT) if p.login == "grace")
+    assert (found.name, found.roles, found.active) == ("Grace", ("approver",), False)
+    office.signoff.do("save_person", person("mary"), TENANT, login="grace", active=True)
+    assert "grace" in office.signoff.queries.list_groups(TENANT)["managers"]
+
+
+def test_idempotency_keys_belong_to_whoever_uses_them(office: Office) -> None:
+    office.publish(chain("buy", ask("manager")))
+    first = office.start("buy", by="ada", key="order-1")
+    second = office.start("buy", by="dan", key="order-1")
+    assert first != second
+    assert office.start("buy", by="ada", key="order-1") == first

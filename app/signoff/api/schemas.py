@@ -91,6 +91,6 @@ class Decision(Body):
 
     outcome: str = Field(max_length=40)
     generation: int = Field(ge=1)
-    shown_digest: str = ""
+    shown_digest: str = Field(min_length=1, max_length=200)
     comment: str = Field(default="", max_length=10_000)
     to: str = Field(default="", max_length=100, description="With `returned`: the step to send the work back to.")

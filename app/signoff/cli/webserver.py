@@ -36,6 +36,7 @@ def serve(
         log_level="warning",
         ws="websockets-sansio",
         server_header=False,
+        proxy_headers=secure,
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         timeout_graceful_shutdown=GRACE_S,
     )

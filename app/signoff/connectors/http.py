@@ -106,7 +106,10 @@ class HttpConnector:
     def _target(self, url: str) -> tuple[str, dict[str, str], dict[str, Any]]:
         parts = urlsplit(url)
         if parts.scheme == "demo" and self._demo:
-            return f"{self._demo}{parts.path}" + (f"?{parts.query}" if parts.query else ""), {}, {}
+            if parts.netloc or not parts.path.startswith("/"):
+                raise ActivityError("A demo address is written demo:///path.", code="bad_input", retryable=False)
+            service = urlsplit(self._demo)
+            return urlunsplit((service.scheme, service.netloc, parts.path, parts.query, "")), {}, {}
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise ActivityError(f"'{_shown(url)}' is not an http(s) address.", code="bad_input", retryable=False)
         host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
@@ -137,10 +140,19 @@ class HttpConnector:
         self._client.close()
 
 
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+_TUNNELS = tuple(ipaddress.ip_network(n) for n in ("2002::/16", "2001::/32"))
+"""6to4 and Teredo: IPv6 addresses that carry an IPv4 address inside."""
+
+
 def _is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.split("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None)
-    return (mapped or ip).is_global and not (mapped or ip).is_multicast
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        elif ip not in _GLOBAL_UNICAST or any(ip in t for t in _TUNNELS):
+            return False
+    return ip.is_global and not ip.is_multicast
 
 
 def _shown(url: str) -> str:

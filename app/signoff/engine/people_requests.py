@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,8 @@ from signoff.store.times import to_micros
 Answer = dict[str, Any]
 SESSION_HOURS = 12
 MAX_FAILURES = 8
+MAX_FAILURES_PER_LOGIN = 40
+MAX_FAILURES_PER_ADDRESS = 100
 WINDOW = timedelta(minutes=5)
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
@@ -44,22 +46,26 @@ def password_fits(password_hash: str | None, password: str) -> bool:
 
 
 class Guesses:
-    """Failed sign-ins of the last minutes, by login and by address."""
+    """Failed sign-ins of the last minutes: of a login from one address, of a login, and of an address.
+
+    The first limit is the strict one, so that a stranger can lock out neither a person nor everybody behind
+    the same address.
+    """
 
     def __init__(self) -> None:
         self._failures: dict[str, deque[datetime]] = defaultdict(deque)
 
-    def check(self, names: tuple[str, ...], now: datetime) -> None:
+    def check(self, names: dict[str, int], now: datetime) -> None:
         """Refuse where there were too many.
 
         Raises:
             Unavailable: with the time to wait; the same for logins that do not exist.
         """
-        for name in names:
+        for name, most in names.items():
             recent = self._failures[name]
             while recent and recent[0] < now - WINDOW:
                 recent.popleft()
-            if len(recent) >= MAX_FAILURES:
+            if len(recent) >= most:
                 wait = int((recent[0] + WINDOW - now).total_seconds()) + 1
                 raise Unavailable(
                     "There were too many failed sign-ins.", code="too_many", remedy=f"Try again in {wait} seconds."
@@ -67,7 +73,7 @@ class Guesses:
             if not recent:
                 del self._failures[name]
 
-    def failed(self, names: tuple[str, ...], now: datetime) -> None:
+    def failed(self, names: Iterable[str], now: datetime) -> None:
         """Remember a failure."""
         for name in names:
             self._failures[name].append(now)
@@ -86,7 +92,11 @@ def handlers() -> dict[str, Callable[[Transaction, Request], Answer]]:
 def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
     """Answer with a new session secret; `context` is the hash that the given password was found to fit."""
     login, address = r.actor.id.casefold(), str(r.args.get("address") or "")
-    names = (f"login:{login}", *((f"address:{address}",) if address else ()))
+    names = {
+        f"both:{login} {address}": MAX_FAILURES,
+        f"login:{login}": MAX_FAILURES_PER_LOGIN,
+        f"address:{address}": MAX_FAILURES_PER_ADDRESS,
+    }
     guesses.check(names, tx.now)
     account = p.find_account(tx.journal, r.tenant, login)
     fits = account is not None and account.active and bool(r.context) and r.context == account.password_hash
@@ -113,20 +123,24 @@ def sign_out(tx: Transaction, r: Request) -> Answer:
 
 
 def save_person(tx: Transaction, r: Request) -> Answer:
-    """Create or change an account; `context` is the hash of a new password, None keeps the old one."""
+    """Create or change an account; what is not given stays. `context` is the hash of a new password."""
     login = required(r.args, "login").casefold().strip()
-    roles, groups = required(r.args, "roles", list), required(r.args, "groups", list)
+    old = p.find_account(tx.journal, r.tenant, login)
+    roles = r.args.get("roles")
+    groups = r.args.get("groups")
+    if groups is None:
+        groups = [g for g, members in p.load_groups(tx.journal, r.tenant).items() if login in members]
+    if roles is None:
+        roles = list(old.roles) if old else []
     unknown = [x for x in roles if x not in ROLES]
     if not login or unknown or not all(isinstance(g, str) for g in groups):
         what = f"Roles that do not exist: {', '.join(map(str, unknown))}." if unknown else "A login is needed."
         raise InvalidInput(what, remedy=f"Roles: {', '.join(ROLES)}.")
-    old = p.find_account(tx.journal, r.tenant, login)
-    password_hash = str(r.context or (old.password_hash if old else ""))
     account = p.Account(
         login,
-        str(r.args.get("name") or login)[:200],
-        str(r.args.get("email") or "")[:200],
-        password_hash,
+        str(r.args.get("name") or (old.name if old else login))[:200],
+        str(r.args.get("email") or (old.email if old else ""))[:200],
+        str(r.context or (old.password_hash if old else "")),
         tuple(roles),
         r.args.get("active") is not False,
     )

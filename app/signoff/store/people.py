@@ -79,6 +79,16 @@ def list_open_approvals(journal: Journal, tenant: str, login: str) -> list[tuple
     ]
 
 
+def load_groups(journal: Journal, tenant: str) -> dict[str, tuple[str, ...]]:
+    """Groups and all their members, closed accounts included."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for group, login in journal.rows(
+        "SELECT group_name, login FROM membership WHERE tenant=? ORDER BY group_name, login", (tenant,)
+    ):
+        groups[group] = (*groups.get(group, ()), login)
+    return groups
+
+
 def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, Account]]:
     """Active people and groups of a tenant, and all accounts by login."""
     accounts = {
@@ -88,12 +98,8 @@ def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, 
             (tenant,),
         )
     }
-    groups: dict[str, tuple[str, ...]] = {}
-    for group, login in journal.rows(
-        "SELECT group_name, login FROM membership WHERE tenant=? ORDER BY group_name, login", (tenant,)
-    ):
-        active = (login,) if login in accounts and accounts[login].active else ()
-        groups[group] = groups.get(group, ()) + active
+    active = {a.login for a in accounts.values() if a.active}
+    groups = {g: tuple(m for m in members if m in active) for g, members in load_groups(journal, tenant).items()}
     version = journal.rows("SELECT value FROM setting WHERE tenant=? AND name='directory_version'", (tenant,))
     people = {a.login: a.name for a in accounts.values() if a.active}
     return Directory(int(version[0][0]) if version else 0, groups, people), accounts
