@@ -14,12 +14,13 @@ from bokeh.core.validation import silence
 from bokeh.core.validation.warnings import EMPTY_LAYOUT
 from bokeh.server.auth import AuthPolicy
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from panel.io.fastapi import add_applications
 from starlette.exceptions import HTTPException
 
 from signoff import errors
 from signoff.web import files
-from signoff.web.doors import Doors
+from signoff.web.doors import BodyLimit, Doors
 from signoff.web.headers import SecurityHeaders, outcome
 from signoff.web.live import Live
 from signoff.web.pages import PAGES
@@ -59,7 +60,9 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
     _serve_files(app)
     _add_pages(app, site)
     app.add_exception_handler(HTTPException, _not_there)
+    app.add_exception_handler(RequestValidationError, _not_filled)
     app.add_middleware(StaticCache)
+    app.add_middleware(BodyLimit)
     app.add_middleware(Doors, origins=settings.origins)
     app.add_middleware(SecurityHeaders, secure=settings.secure_cookies)
     return app
@@ -118,6 +121,15 @@ def _not_there(request: Request, error: Exception) -> Response:
     return answer_page(
         request, "Not found" if status == 404 else "Not possible", [words], [("/", "Go on")], status=status
     )
+
+
+def _not_filled(request: Request, _: Exception) -> Response:
+    """A form that is incomplete or too long; what it held (a password, perhaps) is not repeated."""
+    if request.url.path.startswith("/api/"):
+        return Response(status_code=422)
+    words = "Something in the form was missing, malformed or too long. Nothing was done."
+    back = ("/login", "Sign in") if request.url.path == "/login" else ("/", "Go on")
+    return answer_page(request, "Not possible", [words], [back], status=422)
 
 
 def _lifespan(site: Site) -> Callable[[FastAPI], Any]:

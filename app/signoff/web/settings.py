@@ -18,8 +18,8 @@ class WebSettings:
         tenant: the tenant whose people sign in here.
         demo: True under `signoff demo`; pages say so and the login page offers the demo people.
         secure_cookies: True behind TLS; cookies are then `Secure` and carry the `__Host-` prefix.
-        origins: `host:port` values from which a browser may open the socket; exact, never `*`. Empty means
-            only the address the page itself came from.
+        origins: `host:port` values under which people reach this site; exact, never `*`. Requests under any
+            other name are refused, and only pages from here may open the socket. Empty means loopback names.
         routers: further routers, mounted under `/api`.
     """
 

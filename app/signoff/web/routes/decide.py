@@ -21,7 +21,7 @@ class Decision(BaseModel):
 
     outcome: str = Field(max_length=100)
     token: str = Field(max_length=200)
-    generation: int
+    generation: int = Field(ge=0, le=1_000_000_000)
     shown_digest: str = Field(max_length=200)
     key: str = Field(min_length=8, max_length=200)
     comment: str = Field("", max_length=4_000)
