@@ -37,3 +37,11 @@ def deadly(step: str, idempotency_key: str) -> dict[str, Any]:
     """Takes its worker down, always."""
     _note(step, idempotency_key)
     os._exit(3)
+
+
+@activity("plant.hung")
+def hung(step: str, idempotency_key: str) -> dict[str, Any]:
+    """Never returns and listens to nobody."""
+    _note(step, idempotency_key)
+    threading.Event().wait()
+    return {}

@@ -193,3 +193,19 @@ def test_an_operator_repairs_over_the_wire(site: Plant) -> None:
         site.signoff.operate("skip_step", person("katherine"), TENANT, run_id, step="a", reason="")
     site.signoff.operate("skip_step", person("katherine"), TENANT, run_id, step="a", reason="not needed")
     site.until(run_id, lambda v: v.row.status == "succeeded")
+
+
+def test_work_that_never_returns_costs_neither_its_slot_nor_the_end_of_the_worker(tmp_path: Path) -> None:
+    with plant(tmp_path) as site:
+        site.start("worker", "small", "--name", "small", "--slots", "2")
+        site.kill("worker0")
+        hung = step("hung", "hung", timeouts={"heartbeat_s": 1.0, "run_s": 1.0}, effect="at_most_once")
+        site.publish(chain("hang", hung))
+        site.publish(chain("quick", step("quick")))
+        for _ in range(2):
+            site.begin("hang")
+        site.wait_for(lambda: site.calls("hung"), lambda calls: len(calls) == 2)
+        run_id = site.begin("quick")
+        site.until(run_id, lambda v: v.row.status == "succeeded")
+        site.signal("small", signal.SIGTERM)
+        assert site.processes["small"].wait(20) == 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any, Protocol
 
 from signoff.connectors.call import ActivityError, Call, Connector
@@ -38,7 +38,11 @@ class Link(Protocol):
 
 
 class Worker:
-    """Takes up to `slots` tasks at once."""
+    """Takes up to `slots` tasks at once.
+
+    Without an `executor` each task has a daemon thread of its own, so that work that never returns costs
+    neither its slot for ever (it is given up with its lease) nor the end of the process.
+    """
 
     def __init__(
         self,
@@ -55,7 +59,7 @@ class Worker:
         self._connectors = connectors
         self._pools = pools
         self._slots = slots
-        self._executor = executor or ThreadPoolExecutor(slots, thread_name_prefix="signoff-activity")
+        self._executor = executor
         self._lock = threading.Lock()
         self._active: dict[tuple[str, str, int, int, int], tuple[dict[str, Any], threading.Event]] = {}
         self._idle = threading.Condition(self._lock)
@@ -90,7 +94,8 @@ class Worker:
             for _, stop in self._active.values():
                 stop.set()
         self._pulse.close()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
     # Tasks
 
@@ -99,7 +104,11 @@ class Worker:
         with self._lock:
             self._active[_claim(task)] = (task, stop)
         self._pulse.hurry(task["heartbeat_s"])
-        self._executor.submit(self._perform, task, stop)
+        if self._executor is not None:
+            self._executor.submit(self._perform, task, stop)
+        else:
+            name = f"signoff-{task['step']}"[:60]
+            threading.Thread(target=self._perform, args=(task, stop), name=name, daemon=True).start()
 
     def _perform(self, task: dict[str, Any], stop: threading.Event) -> None:
         try:
@@ -133,18 +142,18 @@ class Worker:
                 timer.daemon = True
                 timer.start()
                 return
+            with self._idle:
+                self._active.pop(_claim(task), None)
+                self._idle.notify_all()
             if answer.get("code") == "stale_result":
                 self._pulse.offer_again()
             elif "error" in answer and answer.get("code") not in ("already_known", "run_over"):
                 log.warning("outcome of %s in run %s: %s", task["step"], task["run_id"], answer.get("message"))
-            with self._idle:
-                self._active.pop(_claim(task), None)
-                self._idle.notify_all()
 
         try:
             self._link.post(self.name, do, task["tenant"], args, done)
-        except (TypeError, ValueError):
-            message = "The activity's output is not JSON."
+        except (TypeError, ValueError) as error:
+            message = f"The activity's output is not JSON: {error}"
             bad = {k: v for k, v in args.items() if k != "output"} | {
                 "code": "bad_output",
                 "message": message,
@@ -155,17 +164,24 @@ class Worker:
     # Leases
 
     def renew(self) -> float | None:
-        """Renew all leases; returns when to do it again, None where nothing is at work."""
+        """Renew all leases; returns when to do it again, None where nothing is at work.
+
+        A claim that was lost (its lease or its run time is over) is told to stop and gives its slot back, even
+        if its function never returns; whatever it still answers is evidence.
+        """
         with self._lock:
             claims = list(self._active)
             shortest = min((t["heartbeat_s"] for t, _ in self._active.values()), default=None)
         if not claims or shortest is None:
             return None
         answer = self._link.request(self.name, "heartbeat", "", {"claims": [list(c) for c in claims]})
-        with self._lock:
+        with self._idle:
             for i in (*answer["lost"], *answer["stop"]):
                 if claims[i] in self._active:
                     self._active[claims[i]][1].set()
+            for i in answer["lost"]:
+                self._active.pop(claims[i], None)
+            self._idle.notify_all()
         if answer["lost"]:
             self.offer()
         return float(shortest) / 3
