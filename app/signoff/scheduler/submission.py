@@ -6,6 +6,7 @@ from typing import Any
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.resubmission import prepare, refuse_edge, settle
 from signoff.scheduler.states import READY, SUCCEEDED
+from signoff.scheduler.table import Targets
 
 type Ids = tuple[Any, ...]
 
@@ -28,9 +29,8 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     """Register one task version and its edges; returns its slot, or the known one if this was submitted before."""
     table = core.table
     index = table.index
-    place: int | None = None
-    if task in index or core.unusual or optional or generation is not None:
-        place = index.get(task)
+    place = index.get(task)
+    if place is not None or core.unusual or optional or generation is not None:
         special = core.unusual or optional or generation is not None or (place is not None and place >= 0)
         if (special or core.started) and (known := prepare(core, task, dependencies, optional, generation)) is not None:
             return known
@@ -42,8 +42,15 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     after, missing, bad = table.after, 0, -1
     for dependency in dependencies:
         source = index.get(dependency)
-        if source is None or source < 0:
-            missing += _await_unknown(core, slot, task, dependency, dependencies)
+        if source is None:
+            if dependency == task or not core.accept_unknown:
+                raise refuse_edge(core, slot, task, dependency, dependencies)
+            index[dependency] = ~len(table.awaited)
+            table.awaited.append(slot)
+            missing += 1
+            continue
+        if source < 0:
+            missing += _await_too(table.awaited, ~source, slot)
             continue
         targets = after[source]
         if targets is None:
@@ -55,7 +62,8 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
         elif type(targets) is int:
             if targets == slot:
                 continue
-            after[source] = _pair(targets, slot)
+            after[source] = pair = [targets, slot, slot, slot]
+            del pair[2:]  # leaves room for two more: appending to a list of two would make room for six
         else:
             if bad < 0 and table.state[source] > SUCCEEDED:
                 bad = source
@@ -75,23 +83,15 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     return slot
 
 
-def _await_unknown(core: SchedulerCore, slot: int, task: Any, dependency: Any, dependencies: Ids) -> int:
-    """Link a task to a dependency nobody submitted yet; returns 1, or 0 if it is linked already."""
-    index, awaited = core.table.index, core.table.awaited
-    place = index.get(dependency)
-    if place is None:
-        if dependency == task or not core.accept_unknown:
-            raise refuse_edge(core, slot, task, dependency, dependencies)
-        index[dependency] = ~len(awaited)
-        awaited.append(slot)
-        return 1
-    targets = awaited[~place]
+def _await_too(awaited: list[Targets], place: int, slot: int) -> int:
+    """Link a task to a dependency others wait for already; returns 1, or 0 if it is linked already."""
+    targets = awaited[place]
     if targets is None:
-        awaited[~place] = slot
+        awaited[place] = slot
     elif type(targets) is int:
         if targets == slot:
             return 0
-        awaited[~place] = _pair(targets, slot)
+        awaited[place] = _pair(targets, slot)
     elif isinstance(targets, list):
         if targets[-1] == slot:
             return 0
