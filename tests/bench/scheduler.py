@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.scheduler_cases import DRIVERS, Sample, available, measure, version
+from tests.bench.scheduler_durable import section
 
 REPORT = Path(__file__).resolve().parents[2] / "assets" / "docs" / "benchmarks-scheduler.md"
 GOAL_IN_ORDER, GOAL_SHUFFLED, GOAL_MEMORY = 0.7, 1.0, 0.9
@@ -163,7 +164,7 @@ def report(results: Results) -> str:
 
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
-    text = report(run(quick))
+    text = report(run(quick)) + "\n" + section()
     print(text)
     if not quick:
         REPORT.write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from signoff.errors import InvalidInput
 from signoff.scheduler import (
     CapacityExceeded,
     DependencyCycle,
@@ -300,3 +301,17 @@ def test_complete_many_records_the_good_ones(tmp_path: Path) -> None:
 def test_every_change_of_state_is_in_the_table() -> None:
     assert (TaskState.RUNNING, TaskState.READY) in DURABLE_ALLOWED
     assert not any(source is not None and source.is_terminal for source, _ in DURABLE_ALLOWED)
+
+
+def test_bodies_are_json_of_a_bounded_size(tmp_path: Path) -> None:
+    with opened(tmp_path / "g.db") as scheduler:
+        with pytest.raises(InvalidInput, match="at most 1048576"):
+            scheduler.submit("a", payload="x" * 1_100_000)
+        with pytest.raises(TypeError):
+            scheduler.submit("a", payload=object())
+        assert len(scheduler.tasks) == 0
+        scheduler.submit("a")
+        (claim,) = claim_all(scheduler)
+        with pytest.raises(InvalidInput):
+            scheduler.complete("a", 1, "x" * 1_100_000, fence=claim.fence)
+        assert scheduler.tasks.state("a") is TaskState.RUNNING

@@ -21,7 +21,7 @@ class GroupMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """A snapshot; counts are since the scheduler was created, ``states`` and ``blocked`` are as of now.
+    """A snapshot; ``states`` and ``blocked`` are as of now, counts since the scheduler (or durable graph) was created.
 
     Attributes:
         states: number of tasks (newest generations) per state.
@@ -34,7 +34,7 @@ class Metrics:
         duplicate_callbacks: repeated callbacks, answered with the known state.
         duplicate_submissions: repeated submissions of a known (id, generation), answered and not executed.
         replaced: versions replaced before they started.
-        lease_expiries: always 0 here: claims in memory have no lease; the durable form counts them.
+        lease_expiries: claims taken back because their lease ran out; 0 in memory, where claims have no lease.
         optional_failures: optional edges whose source ended without success.
         function_failures: tasks ended by ``fail``.
         graph_errors: refused graph operations by error code; never mixed with function failures.

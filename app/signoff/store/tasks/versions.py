@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from signoff.errors import Conflict
-from signoff.store.bodies import dump
+from signoff.errors import Conflict, InvalidInput
+from signoff.store.bodies import MAX_BODY_BYTES, dump
 
 CHUNK = 400
 """Names per query; SQLite allows far more variables, but a page should not be one giant statement."""
@@ -34,6 +34,17 @@ _SAVE = (
     " claimed_at=?, cause_at=?, via=?, reason=?, actor=? WHERE id=? AND generation=? AND state=? AND fence=?"
 )
 _BODY = "INSERT INTO task_body(version, payload, result, error) VALUES (?,?,?,?) ON CONFLICT(version) DO UPDATE SET"
+
+
+def _body(value: Any) -> bytes:
+    body = dump(value)
+    if len(body) > MAX_BODY_BYTES:
+        raise InvalidInput(
+            f"A payload or result has {len(body)} bytes; at most {MAX_BODY_BYTES} are allowed.",
+            code="too_large",
+            remedy="Store large things elsewhere and pass a reference.",
+        )
+    return body
 
 
 class VersionRows:
@@ -92,7 +103,7 @@ class VersionRows:
         version: int = self._cursor.lastrowid
         self._cursor.execute("UPDATE task_node SET newest=? WHERE id=?", (version, node))
         if payload is not None:
-            self._cursor.execute("INSERT INTO task_body(version, payload) VALUES (?,?)", (version, dump(payload)))
+            self._cursor.execute("INSERT INTO task_body(version, payload) VALUES (?,?)", (version, _body(payload)))
         return version
 
     def save(self, rows: Sequence[Sequence[Any]]) -> None:
@@ -110,7 +121,7 @@ class VersionRows:
 
     def put_result(self, version: int, result: Any) -> None:
         """What a version was completed with (a JSON value)."""
-        self._cursor.execute(f"{_BODY} result=excluded.result", (version, None, dump(result), None))
+        self._cursor.execute(f"{_BODY} result=excluded.result", (version, None, _body(result), None))
 
     def put_error(self, version: int, error: str) -> None:
         """What a version failed with."""
