@@ -20,7 +20,7 @@ from signoff.engine.handle import Engine
 from signoff.engine.queries import Queries
 from signoff.engine.request import unwrap
 from signoff.engine.writer import LocalPort, Writer, read_request
-from signoff.errors import Unavailable
+from signoff.errors import ConfigurationFault, StoreFault, Unavailable
 from signoff.runtime.client import WireClient, WireLink
 from signoff.runtime.clock import utc_now
 from signoff.runtime.feed import LocalFeed
@@ -29,6 +29,7 @@ from signoff.runtime.relay import Relay
 from signoff.runtime.rescuer import Rescuer
 from signoff.runtime.server import WireServer
 from signoff.runtime.service import Service
+from signoff.runtime.storewatch import StoreWatch
 from signoff.runtime.timers import TimerPump
 from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
@@ -59,6 +60,11 @@ class Settings:
     def database(self) -> Path:
         """The database file."""
         return self.folder / "signoff.db"
+
+    @property
+    def marker(self) -> Path:
+        """Exists since the database was made; tells a new folder from one whose database is gone."""
+        return self.folder / "database.made"
 
     @property
     def address_file(self) -> Path:
@@ -94,20 +100,23 @@ class Running:
         login: str,
         *,
         name: str = "",
-        roles: Iterable[str] = (),
-        groups: Iterable[str] = (),
+        roles: Iterable[str] | None = (),
+        groups: Iterable[str] | None = (),
         password: str = "",
         email: str = "",
         active: bool = True,
         tenant: str = "default",
     ) -> None:
-        """Create or change an account with the authority of the installation itself (set-up, tests, CLI)."""
+        """Create or change an account with the authority of the installation itself (set-up, tests, CLI).
+
+        Roles and groups that are None, and an empty name, email or password, stay as they are.
+        """
         args = {
             "login": login,
-            "name": name or login,
+            "name": name,
             "email": email,
-            "roles": list(roles),
-            "groups": list(groups),
+            "roles": None if roles is None else list(roles),
+            "groups": None if groups is None else list(groups),
             "active": active,
         }
         install = Actor("system", "installation", "Installation", "cli")
@@ -146,12 +155,14 @@ def start_engine(
     Raises:
         StoreFault: the SQLite library or the database is not safe to use.
     """
-    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    own_folder(settings.folder)
+    _refuse_a_lost_database(settings)
     installed = connectors if connectors is not None else _registry(settings)
     database = open_engine(settings.database)
     with database.connect() as connection:
         upgrade(connection)
         connection.commit()
+    settings.marker.touch()
     feed = LocalFeed()
     writer = Writer(lambda: Engine(Journal(database), now, installed), feed.publish)
     writer.start()
@@ -162,10 +173,20 @@ def start_engine(
     background: tuple[Service, ...] = ()
     if services:
         pump = TimerPump(reader, writer, now)
-        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer))
+        watch = StoreWatch(settings.database, writer)
+        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer), watch)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)
+
+
+def _refuse_a_lost_database(settings: Settings) -> None:
+    if settings.marker.exists() and not settings.database.exists():
+        raise StoreFault(
+            f"The database '{settings.database}' is gone, although this folder had one.",
+            code="database_gone",
+            remedy=f"Put a backup in its place, or remove '{settings.marker.name}' to begin with an empty one.",
+        )
 
 
 def _registry(settings: Settings) -> Mapping[str, Connector]:
@@ -221,11 +242,28 @@ def listen(running: Running, settings: Settings) -> str:
     return address
 
 
+def own_folder(folder: Path) -> None:
+    """Make the data folder, readable by its owner only; one that others can read is closed to them.
+
+    Raises:
+        ConfigurationFault: it belongs to somebody else.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_mode & 0o077:
+        try:
+            folder.chmod(0o700)
+        except OSError as error:
+            raise ConfigurationFault(
+                f"Others can read the data folder '{folder}', and it cannot be closed to them: {error.strerror}.",
+                remedy="Give Signoff a folder of its own.",
+            ) from error
+
+
 def load_tokens(folder: Path) -> dict[str, str]:
     """The credentials of web processes and workers; made at random on the first start, readable by the owner only."""
     path = folder / "tokens.json"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        own_folder(folder)
         made = {role: secrets.token_urlsafe(32) for role in ("client", "worker")}
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w") as file:
@@ -241,9 +279,16 @@ def wire_client(settings: Settings, role: str, name: str = "") -> WireClient:
 
 
 def open_remote(
-    settings: Settings, *, now: Callable[[], datetime] = utc_now, wait_s: float = 5.0
+    settings: Settings, *, now: Callable[[], datetime] = utc_now, wait_s: float = 5.0, with_connectors: bool = False
 ) -> tuple[Signoff, WireClient]:
     """The same `Signoff` over the wire: commands and feed through the engine process, reads from the file.
+
+    Args:
+        settings: of the installation.
+        now: the clock.
+        wait_s: how long to wait for the engine.
+        with_connectors: import the modules that register activities, so that definitions can be checked
+            against them (the web process does).
 
     Raises:
         Unavailable: no engine answers within `wait_s`.
@@ -255,7 +300,8 @@ def open_remote(
             f"No engine answers for '{settings.folder}'.", remedy="Start it with `signoff up`, or check --data."
         )
     reader = open_engine(settings.database, read_only=True)
-    queries = Queries(Reader(reader), now, _registry(settings), templates())
+    connectors = _registry(settings) if with_connectors else None
+    queries = Queries(Reader(reader), now, connectors, templates())
     return Signoff(client, queries, client), client
 
 

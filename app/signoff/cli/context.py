@@ -14,7 +14,7 @@ import typer
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.errors import ConfigurationFault, InvalidInput
-from signoff.wiring import Settings, open_remote
+from signoff.wiring import Settings, open_remote, own_folder
 
 TENANT = "default"
 Data = Annotated[
@@ -32,7 +32,7 @@ def settings_file(folder: Path) -> Path:
 
 def save_settings(settings: Settings) -> None:
     """Write the settings beside the database."""
-    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    own_folder(settings.folder)
     content = {
         "modules": list(settings.modules),
         "allowed_hosts": list(settings.allowed_hosts),
@@ -54,7 +54,12 @@ def load_settings(folder: Path) -> Settings:
         raise ConfigurationFault(
             f"'{folder}' is not a data folder of Signoff.", remedy="Start `signoff up` or name another with --data."
         )
-    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    try:
+        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ConfigurationFault(
+            f"'{path}' cannot be read: {error}", remedy="Start `signoff up` with its options; it is written anew."
+        ) from None
     return Settings(
         folder,
         tuple(content.get("modules", ())),

@@ -25,7 +25,7 @@ def serve(
     Raises:
         Unavailable: the engine did not come up in time; the supervisor starts the process again.
     """
-    signoff, client = open_remote(settings, wait_s=ENGINE_WAIT_S)
+    signoff, client = open_remote(settings, wait_s=ENGINE_WAIT_S, with_connectors=True)
     exact = origins or tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact))
     app.mount("/api", create_api(signoff))

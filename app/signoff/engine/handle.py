@@ -64,9 +64,7 @@ class Engine:
                 for request in requests:
                     out.add(self.process([request]))
                 return out
-            log.exception("request %s failed", requests[0].do)
-            fault = Unavailable("The request could not be carried out just now.", remedy="Send it again.")
-            return Outbound(answers=[(requests[0], failed(fault))], lease_later=True)
+            return Outbound(answers=[(requests[0], failed(_fault_of(error, requests[0].do)))])
 
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
         tx = Transaction(self.journal, self._plans, self._warm, self.dispatcher, self._directories, self._now())
@@ -149,3 +147,15 @@ class Engine:
                 journal, r.tenant, at, r.actor.id, r.actor.channel, r.do, subject, "refused", error.message
             )
         )
+
+
+def _fault_of(error: Exception, do: str) -> Unavailable:
+    """What a caller is told about a failed commit; the log has the rest, a full disk in one line."""
+    if "disk is full" in str(error):
+        log.error("request %s failed: the disk of the database is full", do)
+        return Unavailable("The disk of the database is full.", code="disk_full", remedy="Make room, then repeat.")
+    if "readonly database" in str(error):
+        log.error("request %s failed: the database is read-only", do)
+        return Unavailable("The database is read-only.", code="read_only", remedy="Mend its permissions, then repeat.")
+    log.error("request %s failed", do, exc_info=error)
+    return Unavailable("The request could not be carried out just now.", remedy="Send it again.")

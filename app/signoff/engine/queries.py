@@ -32,7 +32,7 @@ class Queries(DefinitionQueries):
         self,
         reader: Reader,
         now: Callable[[], datetime],
-        connectors: Collection[str],
+        connectors: Collection[str] | None,
         templates: Sequence[dict[str, Any]] = (),
     ) -> None:
         super().__init__(reader)

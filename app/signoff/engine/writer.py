@@ -32,6 +32,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._started = threading.Event()
         self._closed = False
+        self._why_closed = "The engine is shutting down."
         self._fault: BaseException | None = None
         self._lease_later = False
         self._thread = threading.Thread(target=self._run, name="signoff-writer", daemon=True)
@@ -48,7 +49,7 @@ class Writer:
     def submit(self, request: Request) -> None:
         """Queue a request; its `reply` is called after the commit."""
         if self._closed:
-            request.reply(failed(Unavailable("The engine is shutting down.", remedy="Send it again in a moment.")))
+            request.reply(failed(Unavailable(self._why_closed, remedy="Send it again when the engine is back.")))
         else:
             self._queue.put(request)
 
@@ -67,6 +68,11 @@ class Writer:
             raise Unavailable(
                 "The engine did not answer in time.", remedy="Look whether it was done, then repeat."
             ) from None
+
+    def refuse(self, why: str) -> None:
+        """Take no more requests, because what the engine relies on is gone; `why` is a sentence."""
+        self._why_closed = why
+        self._closed = True
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Finish what was submitted, then close the journal."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from signoff.engine.request import failed, unwrap
 from signoff.engine.views import FeedEvent, resync
-from signoff.errors import Unavailable
+from signoff.errors import InvalidInput, Unavailable
 from signoff.runtime.wire import PROTOCOL, FrameError, Unpacker, connect, pack
 
 log = logging.getLogger("signoff.wire")
@@ -81,7 +81,16 @@ class WireClient:
     def call(self, request: dict[str, Any], timeout_s: float = 30.0) -> dict[str, Any]:
         """Send a request and wait for its result; raises the SignoffError of the answer."""
         answered: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self.post(request, answered.put)
+        try:
+            self.post(request, answered.put)
+        except FrameError as error:
+            raise InvalidInput(str(error), code="too_large", remedy="Send less, or a reference to it.") from None
+        except TypeError as error:
+            raise InvalidInput(
+                f"The request cannot be written as JSON: {error}.",
+                code="not_json",
+                remedy="Use plain texts, numbers below 2^53 and at most a few dozen levels.",
+            ) from None
         try:
             return unwrap(answered.get(timeout=timeout_s))
         except queue.Empty:

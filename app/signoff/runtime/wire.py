@@ -21,12 +21,19 @@ _UNIX_PATH_BYTES = 100
 
 
 class FrameError(ValueError):
-    """The other side does not speak this protocol."""
+    """The other side does not speak this protocol, or a message is too large for it."""
 
 
 def pack(message: dict[str, Any]) -> bytes:
-    """One frame; raises TypeError for values that are not JSON."""
+    """One frame.
+
+    Raises:
+        TypeError: values that are not JSON, or numbers and texts that cannot be written as such.
+        FrameError: the message is larger than `MAX_FRAME_BYTES`; sending it would cost the connection.
+    """
     body = orjson.dumps(message)
+    if len(body) > MAX_FRAME_BYTES:
+        raise FrameError(f"A message of {len(body)} bytes is too large; at most {MAX_FRAME_BYTES} are allowed.")
     return len(body).to_bytes(4, "big") + body
 
 

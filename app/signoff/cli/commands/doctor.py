@@ -33,10 +33,13 @@ def _findings(data: Path) -> Iterator[Finding]:
     try:
         settings = load_settings(data)
     except SignoffError as error:
-        yield True, f"No installation: {error}"
+        yield False, str(error)
         return
-    if settings.database.exists():
+    if settings.marker.exists() or settings.database.exists():
         yield from database_findings(settings.database)
+    private = not settings.folder.stat().st_mode & 0o077
+    words = "is open to its owner only" if private else "can be read by others: run chmod 700 on it"
+    yield private, f"The data folder {settings.folder} {words}."
     try:
         signoff, client = open_remote(settings, wait_s=1.0)
         client.close()

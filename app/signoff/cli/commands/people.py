@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,38 +54,40 @@ def add(
     login_as: As = "",
     data: Data = DEFAULT_DATA,
 ) -> None:
-    """Create or change an account; asks for the password.
+    """Create or change an account; what is not given stays as it is. Asks for the password.
 
     Works on a new data folder too. While the engine runs, --as names an administrator.
     """
-    password = "" if disable else typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    password = (
+        ""
+        if disable
+        else typer.prompt(
+            "Password (empty keeps the old one)",
+            hide_input=True,
+            confirmation_prompt=True,
+            default="",
+            show_default=False,
+        )
+    )
     if not settings_file(data).exists():
         save_settings(Settings(data))
-    settings = load_settings(data)
+    given = {"name": name, "roles": role, "groups": group, "active": not disable, "password": password}
+    _save(load_settings(data), login, login_as, given)
+    say(f"Account '{login}' is saved.")
+
+
+def _save(settings: Settings, login: str, login_as: str, given: dict[str, Any]) -> None:
+    """Through the running engine as an administrator, or by the installation itself while nothing runs."""
     lock = EngineLock(settings.folder)
     try:
         lock.acquire(0.0, threading.Event())
     except Unavailable:
-        with connected(data) as signoff:
-            signoff.do(
-                "save_person",
-                actor(login_as),
-                TENANT,
-                login=login,
-                name=name,
-                email="",
-                roles=role or [],
-                groups=group or [],
-                active=not disable,
-                password=password,
-            )
-    else:
-        running = start_engine(settings, services=False)
-        try:
-            running.save_person(
-                login, name=name, roles=role or (), groups=group or (), password=password, active=not disable
-            )
-        finally:
-            running.close()
-            lock.release()
-    say(f"Account '{login}' is saved.")
+        with connected(settings.folder) as signoff:
+            signoff.do("save_person", actor(login_as), TENANT, login=login, **given)
+        return
+    running = start_engine(settings, services=False)
+    try:
+        running.save_person(login, **given)
+    finally:
+        running.close()
+        lock.release()

@@ -23,6 +23,7 @@ from signoff.cli.demo.seed import seed
 from signoff.cli.demo.service import make_server
 from signoff.cli.output import explains_errors, say
 from signoff.errors import ConfigurationFault, SignoffError
+from signoff.runtime.lock import EngineLock
 from signoff.runtime.supervisor import Supervisor, python_child, until_told_to_stop
 from signoff.wiring import Settings, load_tokens, start_engine
 
@@ -55,6 +56,7 @@ def demo(
     for needed in (port, port + 1):
         if not port_is_free(HOST, needed):
             raise ConfigurationFault(f"Port {needed} is in use.", remedy="Stop what uses it, or give another --port.")
+    _refuse_a_running_one(data)
     if fresh and (data / SEEDED).exists():
         shutil.rmtree(data)
     settings = Settings(data, demo_address=f"http://{HOST}:{port + 1}")
@@ -71,6 +73,14 @@ def demo(
     ready = threading.Thread(target=_get_ready, args=(settings, port, first), name="demo-seed", daemon=True)
     ready.start()
     supervisor.run()
+
+
+def _refuse_a_running_one(data: Path) -> None:
+    """A demo whose engine runs is left alone, `--fresh` or not."""
+    if data.exists():
+        lock = EngineLock(data)
+        lock.acquire(0.0, threading.Event())
+        lock.release()
 
 
 def _people(settings: Settings) -> None:

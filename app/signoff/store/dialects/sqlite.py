@@ -49,6 +49,8 @@ def open_engine(path: str | Path, *, read_only: bool = False, busy_s: float = 5.
         read_only: refuse writes on these connections (the web process and other readers).
         busy_s: how long to wait for a lock.
     """
+    if read_only and not Path(path).exists():  # SQLite would make an empty file
+        raise StoreFault(f"There is no database '{path}'.", code="database_gone", remedy="Check --data, or restore it.")
     engine = create_engine(
         f"sqlite:///{path}",
         module=sqlite_module(),
