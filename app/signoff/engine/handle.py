@@ -64,7 +64,8 @@ class Engine:
                 for request in requests:
                     out.add(self.process([request]))
                 return out
-            return Outbound(answers=[(requests[0], failed(_fault_of(error, requests[0].do)))])
+            answer = failed(_fault_of(error, requests[0].do))
+            return Outbound(answers=[(requests[0], answer)], lease_later=True)
 
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
         tx = Transaction(self.journal, self._plans, self._warm, self.dispatcher, self._directories, self._now())
