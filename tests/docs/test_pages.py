@@ -86,5 +86,11 @@ def test_roles_and_limits_that_the_docs_name_are_those_of_the_code() -> None:
 
     operations = (ROOT / "assets" / "docs" / "operations.md").read_text("utf-8")
     assert set(re.findall(r"--role ([a-z]+)", operations)) <= set(ROLES)
-    assert f"{people_requests.SESSION_HOURS} hours; {people_requests.MAX_FAILURES} failed" in operations
+    limits = (
+        people_requests.MAX_FAILURES,
+        people_requests.MAX_FAILURES_PER_LOGIN,
+        people_requests.MAX_FAILURES_PER_ADDRESS,
+    )
+    assert f"{people_requests.SESSION_HOURS} hours; {limits[0]} failed" in operations
+    assert f"({limits[1]} per login, {limits[2]} per address)" in operations
     assert MAX_BODY_BYTES == 1_048_576

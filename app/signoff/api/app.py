@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from signoff import __version__
 from signoff.api.problems import handle_error, problem
@@ -28,7 +29,17 @@ def create_api(signoff: Signoff) -> FastAPI:
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)
+    api.add_exception_handler(HTTPException, _other)
     return api
+
+
+async def _other(request: Request, error: Exception) -> JSONResponse:
+    """What the framework itself refuses: unknown paths, methods, unreadable bodies."""
+    assert isinstance(error, HTTPException)
+    code = {404: "not_found", 405: "bad_method"}.get(error.status_code, "malformed")
+    body = {"type": f"urn:signoff:{code}", "title": f"{error.detail}.", "status": error.status_code, "code": code}
+    headers = {"Cache-Control": "no-store", **(error.headers or {})}
+    return JSONResponse(body, error.status_code, headers, media_type="application/problem+json")
 
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:

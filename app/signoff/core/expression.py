@@ -13,10 +13,12 @@ from typing import Any
 
 import cel
 
+from signoff.core.cost import MAX_COST, cost_of
 from signoff.core.payload import plain_json
 
 MAX_EXPRESSION_CHARS = 2_000
 MAX_MACRO_ITEMS = 1_000
+SHOWN_CHARS = 200
 ROOTS = frozenset({"input", "steps", "run"})
 
 FUNCTIONS = frozenset(
@@ -52,6 +54,8 @@ class Expression:
         inputs: input fields it reads; `*` where it reads the whole input.
         steps: (step id, rest of the path) pairs it reads.
         has_macro: whether it goes through a list.
+        uses: how often it names a value.
+        joins: how many `+` it has.
         roots: which of `input`, `steps` and `run` it names.
     """
 
@@ -61,6 +65,13 @@ class Expression:
     steps: frozenset[tuple[str, str]]
     has_macro: bool
     roots: frozenset[str]
+    uses: int = 1
+    joins: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The source as it stands in messages: a long one is cut."""
+        return self.source if len(self.source) <= SHOWN_CHARS else f"{self.source[: SHOWN_CHARS - 1]}…"
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value as plain JSON-like data.
@@ -72,22 +83,25 @@ class Expression:
             ExpressionError: a value is missing, of the wrong type, or a list is too long.
         """
         if self.has_macro:
-            _refuse_long_lists(scope, self.source)
+            _refuse_long_lists(self._read_from(scope), self.shown)
+        named = self._read_from(scope)
+        if cost_of(named, uses=self.uses, joins=self.joins, has_macro=self.has_macro) > MAX_COST:
+            raise ExpressionError(f"'{self.shown}' would go through too much data; do that in an activity.")
         try:
-            value = self.program.execute(self._read_from(scope))
+            value = self.program.execute(named)
         except KeyError as error:
             missing = str(error).strip("'\"")
-            raise ExpressionError(f"In '{self.source}' the value '{missing}' is missing.") from None
+            raise ExpressionError(f"In '{self.shown}' the value '{missing}' is missing.") from None
         except TypeError:
-            message = f"In '{self.source}' a value has the wrong type for what is done with it."
+            message = f"In '{self.shown}' a value has the wrong type for what is done with it."
             raise ExpressionTypeError(message) from None
         except (RuntimeError, ValueError, ArithmeticError, LookupError) as error:
             why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise ExpressionError(f"'{self.source}' could not be evaluated: {why}.") from None
+            raise ExpressionError(f"'{self.shown}' could not be evaluated: {why}.") from None
         try:
             return plain_json(value)
         except ValueError as error:
-            raise ExpressionError(f"'{self.source}' gives something that cannot be stored. {error}") from None
+            raise ExpressionError(f"'{self.shown}' gives something that cannot be stored. {error}") from None
 
     def _read_from(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         """Only what the expression names: handing over the rest would cost more than evaluating it."""
@@ -105,7 +119,7 @@ class Expression:
         """The value of a condition; anything but true or false is an error, never a silent false."""
         value = self.evaluate(scope)
         if not isinstance(value, bool):
-            raise ExpressionTypeError(f"'{self.source}' gives {_kind(value)}, where true or false is needed.")
+            raise ExpressionTypeError(f"'{self.shown}' gives {_kind(value)}, where true or false is needed.")
         return value
 
 
@@ -138,13 +152,15 @@ def compile_expression(source: str) -> Expression:
             raise ExpressionError(f"The function '{name}' is not known.", bare.find(name))
     inputs, steps = _references(bare)
     roots = ROOTS & set(program.variables())
-    return Expression(source, program, inputs, steps, has_macro, roots)
+    return Expression(
+        source, program, inputs, steps, has_macro, roots, uses=len(_PATH.findall(bare)), joins=bare.count("+")
+    )
 
 
 def _syntax_error(source: str, text: str) -> ExpressionError:
     match = _POSITION.search(text)
     if not match:
-        return ExpressionError(f"The expression cannot be read: {text.splitlines()[0][:200]}")
+        return ExpressionError("The expression cannot be read; perhaps its brackets are too many or not closed.")
     line, column = int(match[1]), int(match[2])
     lines = source.split("\n")
     position = sum(len(x) + 1 for x in lines[: line - 1]) + column - 1

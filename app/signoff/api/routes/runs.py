@@ -9,7 +9,9 @@ from fastapi import APIRouter, Header, Query, Response
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
 from signoff.api.schemas import EditInput, NewRun, Operate, Retry, Skip
+from signoff.core.states import RunStatus
 from signoff.engine.views import Person, RunView
+from signoff.errors import InvalidInput
 
 router = APIRouter(tags=["runs"])
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200)]
@@ -43,6 +45,8 @@ def list_runs(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
     """The most recently changed first; pass `next_cursor` to go on."""
+    if status and status not in set(RunStatus):
+        raise InvalidInput(f"There is no status '{status[:40]}'.", remedy=f"Use one of: {', '.join(RunStatus)}.")
     page = signoff.queries.list_runs(
         person.tenant, status=status, definition=definition, text=text, cursor=cursor, limit=limit, reader=person
     )

@@ -19,6 +19,9 @@ from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of, template_of
 from signoff.core.problem import Problem
 
+MAX_STEP_EXPRESSIONS = 64
+"""All of them are evaluated together when the step begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -37,6 +40,15 @@ class _Place:
 
 def check_expressions(d: Definition, _: Surroundings) -> Iterator[Problem]:
     """Every expression of the definition."""
+    for s in d.steps:
+        count = len(template_expressions(template_of(s)))
+        if count > MAX_STEP_EXPRESSIONS:
+            yield Problem(
+                "too_many_expressions",
+                f"Step '{s.label}' has {count} expressions; at most {MAX_STEP_EXPRESSIONS} are allowed.",
+                "Pass a whole object, such as =input.order, instead of each of its values.",
+                step=s.id,
+            )
     for source, place in _places(d):
         try:
             expression = compile_expression(source)

@@ -156,7 +156,8 @@ def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None
     who = command.actor.id
     earlier = find_person(who, step.approval.excluded)
     if earlier or deciders_elsewhere(build, command.step, (who,)):
-        message = f"You decided {'an earlier' if earlier else 'another'} step of this run, so you may not decide '{label}' as well."
+        which = "an earlier" if earlier else "another"
+        message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
         return Rejection("decided_before", message, "Ask another approver.")
     if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
         return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")
