@@ -75,7 +75,7 @@ def test_a_no_says_whether_trying_again_makes_sense(
     service.ledger.set_mode("/pay", mode)
     error = failure(http, call("demo:///pay"))
     assert (error.code, error.retryable) == (code, retryable)
-    assert "demo:///pay answered" in error.message
+    assert "The demo service (/pay) answered" in error.message
 
 
 def test_nobody_there_means_nothing_was_sent(http: HttpConnector) -> None:

@@ -223,7 +223,7 @@ def test_approvers_who_leave_after_the_opening_make_the_step_say_so() -> None:
     world.ok(check)
     assert world.run == "stalled"
     assert world.state.reason == (
-        "'P' failed: No approver: the approval needs 2 approvals, and 1 more person who may decide would have to exist."
+        "'P' failed: No approver: 2 more approvals are needed, but only 1 of those asked may still decide."
     )
     assert world.no(check).code == "not_open"
     world.directory = replace(DIRECTORY, groups={"pair": ("bob", "cem")})

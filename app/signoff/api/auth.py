@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
-from signoff.engine.permissions import permitted, who_may
+from signoff.engine.permissions import permitted, who_may, words_of
 from signoff.engine.views import Person
 from signoff.errors import Forbidden, NotSignedIn
 
@@ -53,7 +53,7 @@ def may(name: str) -> Callable[[Person], Person]:
     def check(person: Caller) -> Person:
         if name not in permitted(person.roles):
             raise Forbidden(
-                f"Expected to {name.replace('_', ' ')}, but that takes the role {who_may(name)}.",
+                f"Expected to {words_of(name)}, but that takes the role {who_may(name)}.",
                 remedy="Ask someone who has it.",
             )
         return person

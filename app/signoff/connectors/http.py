@@ -158,4 +158,6 @@ def _is_public(address: str) -> bool:
 def _shown(url: str) -> str:
     """The address without query and credentials, for messages."""
     parts = urlsplit(url)
+    if parts.scheme == "demo":
+        return f"The demo service ({parts.path[:150]})"
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"[:200]

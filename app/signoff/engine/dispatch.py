@@ -123,6 +123,10 @@ class Dispatcher:
             del slot.over[next(iter(slot.over))]
         return slot
 
+    def find(self, worker: str) -> WorkerSlot | None:
+        """What is known of a worker that takes tasks."""
+        return self._workers.get(worker)
+
     def take(self, pool: str) -> WorkerSlot | None:
         """Reserve a slot of a pool, or None where all are busy."""
         able = [w for w in self._workers.values() if w.free > 0 and pool in w.pools]

@@ -12,7 +12,7 @@ from signoff.core.states import Actor
 from signoff.engine import definition_requests, people_requests, run_requests, worker_requests
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Dispatcher
-from signoff.engine.permissions import MAY, permitted, who_may
+from signoff.engine.permissions import MAY, permitted, who_may, words_of
 from signoff.engine.request import Outbound, Request, failed
 from signoff.engine.transaction import Transaction
 from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, Unavailable
@@ -112,7 +112,7 @@ class Engine:
             raise Forbidden(f"'{r.actor.id[:60]}' has no active account.", remedy="Ask an administrator.")
         if r.do in MAY and r.do not in permitted(account.roles):
             raise Forbidden(
-                f"Expected to {r.do.replace('_', ' ')}, but that takes the role {who_may(r.do)}.",
+                f"Expected to {words_of(r.do)}, but that takes the role {who_may(r.do)}.",
                 remedy="Ask someone who has it.",
             )
         return Actor("person", account.login, account.name, r.actor.channel)

@@ -35,6 +35,15 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
     return frozenset(name for name, allowed in MAY.items() if allowed & set(roles))
 
 
+WORDS = {"decide": "decide an approval", "save_person": "change an account", "edit_input": "edit a run's input"}
+
+
+def words_of(name: str) -> str:
+    """What a request does, for a sentence: "skip a step"."""
+    verb, _, thing = name.partition("_")
+    return WORDS.get(name, f"{verb} {'an' if thing[:1] in 'aeiou' else 'a'} {thing}" if thing else verb)
+
+
 def who_may(name: str) -> str:
     """The roles that may do it, for a sentence."""
     return " or ".join(sorted(MAY.get(name, frozenset())))

@@ -86,8 +86,10 @@ def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     missing = missing_deciders(approval, build.state.started_by, active)
     if missing <= 0:
         return False
-    people = "1 more person who may decide" if missing == 1 else f"{missing} more people who may decide"
-    message = f"No approver: the approval needs {approval.required} approvals, and {people} would have to exist."
+    left = approval.required - sum(v.outcome == "approved" for v in approval.votes)
+    able = f"only {left - missing}" if left > missing else "none"
+    wanted = "1 more approval is" if left == 1 else f"{left} more approvals are"
+    message = f"No approver: {wanted} needed, but {able} of those asked may still decide."
     fail_step(build, step_id, ErrorInfo("no_approver", message, False))
     after(build, step_id)
     return True
