@@ -90,9 +90,9 @@ def is_narrow() -> bool:
 
 
 def shown_positions(definition: Definition, layout: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """As their designer placed the steps; on a narrow screen in two columns."""
+    """As their designer placed the steps; on a narrow screen one below the other, so that all of it fits."""
     if is_narrow():
-        return layered(successors_of(definition), columns=2)
+        return layered(successors_of(definition), columns=1)
     return positions_of(definition, layout)
 
 

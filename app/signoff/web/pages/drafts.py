@@ -22,6 +22,7 @@ class DraftKeeper:
         self._visitor, self._name, self._say = visitor, draft.name, say
         self.revision = draft.revision
         self._saved: Sheet | None = sheet
+        self._published = 0
         self.choice = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def is_unsaved(self, sheet: Sheet) -> bool:
@@ -50,7 +51,10 @@ class DraftKeeper:
             return
         revision = self.revision
         answer = await in_thread(lambda: site.signoff.publish(actor, site.tenant, self._name, revision))
-        new = "Published" if answer["created"] else "Nothing new to publish: this is already"
+        if answer["created"]:
+            self._published = revision
+        # The second click of a double click finds nothing new; what the first one did stays said.
+        new = "Published" if self._published == revision else "Nothing new to publish: this is already"
         self._say(f"{new} version {answer['version']}, {answer['digest']}.", "success")
         way = link(f"/definitions/{self._name}/start", "Start a run of it", css="button")
         self.choice[:] = [
@@ -60,7 +64,7 @@ class DraftKeeper:
     def _offer(self, error: errors.Conflict, sheet: Sheet) -> None:
         """Tell who saved in between; nothing of either is lost."""
         site = self._visitor.site
-        self._say(f"{sentence(error)} Your changes are still here, on this page only.", "error")
+        self._say(sentence(error), "error")
         theirs = site.signoff.queries.find_draft(site.tenant, self._name)
         if theirs is None:
             return

@@ -40,6 +40,8 @@ DONE_WORDS = {
     "retry_step": "Retrying",
     "skip_step": "Skipped",
 }
+HOLDS_WHILE = {"pause_run": "paused", "cancel_run": "cancelling"}
+"""States of the run during which what was said about an action is true; others stay true."""
 _LOOKS = {"cancel_run": "error", "terminate_run": "error"}
 FREE = "free"
 """The one field of a substitute output whose fields are not declared."""
@@ -58,6 +60,7 @@ class Operations:
         self.run_row = pn.Column(self._run_buttons, self._said, sizing_mode="stretch_width", margin=0)
         self.step_row = self._step_buttons
         self._step = ""
+        self._holds_while = ""
         self._offered: tuple[tuple[str, ...], str, tuple[str, ...]] | None = None
 
     def select(self, step: str) -> None:
@@ -67,6 +70,8 @@ class Operations:
     def show(self) -> None:
         """Draw the buttons that the state and the person's roles allow now."""
         explanation = self._view().explanation
+        if self._holds_while not in ("", self._view().row.status):
+            self._said.object, self._holds_while = "", ""
         run = tuple(a for a in explanation.actions if a in RUN_WORDS)
         known = {s.step: s.actions for s in explanation.steps}
         step = tuple(a for a in known.get(self._step, ()) if a in STEP_WORDS)
@@ -129,9 +134,11 @@ class Operations:
         self.dialog.close()
         label = f" ‘{self._view().plan.label(step)}’" if step else ""
         self._say(f"{DONE_WORDS[action]}{label}.", "success")
+        self._holds_while = HOLDS_WHILE.get(action, "")
         self._again()
 
     def _say(self, words: str, kind: str) -> None:
+        self._holds_while = ""
         self._said.object = notice(words, kind)
 
 

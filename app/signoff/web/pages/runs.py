@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from signoff import errors
 from signoff.core.states import RunStatus
 from signoff.engine.views import FeedEvent, RunRow
 from signoff.web.escape import esc, label, moment
@@ -24,6 +26,7 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
     """Runs of the tenant, newest first."""
     queries, tenant = visitor.site.signoff.queries, visitor.site.tenant
     asked = arguments(*FILTERS)
+    waits = _Waits(visitor)
 
     def draw() -> str:
         page = queries.list_runs(
@@ -39,7 +42,8 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
             more = link("/runs", "Show all runs") if filtered else link("/definitions", "Start one from a definition")
             return empty("No run fits these filters." if filtered else "There are no runs yet.", more=more)
         now = datetime.now(UTC)
-        rows = (_row(r, now, visitor.name_of(r.started_by)) for r in page.items)
+        waits.look(page.items)
+        rows = (_row(r, now, visitor.name_of(r.started_by), waits.of(r)) for r in page.items)
         head = ("Run", "State", "Started", "Changed", "Reason")
         return f"{table(head, rows, name='Runs')}{_more(asked, page.next_cursor)}"
 
@@ -75,10 +79,39 @@ def _option(value: str, words: str, chosen: str) -> str:
     return f'<option value="{esc(value)}"{" selected" if value == chosen else ""}>{esc(words)}</option>'
 
 
-def _row(run: RunRow, now: datetime, starter: str) -> tuple[object, ...]:
+class _Waits:
+    """What running runs wait for; a run is read again only when something happened in it."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self._visitor = visitor
+        self._known: dict[tuple[str, int], str] = {}
+
+    def look(self, runs: Iterable[RunRow]) -> None:
+        """Know these runs, and forget others."""
+        shown = [r for r in runs if r.status == RunStatus.RUNNING.value and not r.reason]
+        self._known = {_state(r): self._known.get(_state(r)) or self._read(r.run_id) for r in shown}
+
+    def of(self, run: RunRow) -> str:
+        """A sentence, or "" for a run that waits for nothing."""
+        return self._known.get(_state(run), "")
+
+    def _read(self, run_id: str) -> str:
+        site = self._visitor.site
+        try:
+            view = site.signoff.queries.get_run(site.tenant, run_id, reader=self._visitor.person)
+        except errors.NotFound:
+            return ""
+        return view.explanation.sentence if view.row.status == RunStatus.RUNNING.value else ""
+
+
+def _state(run: RunRow) -> tuple[str, int]:
+    return run.run_id, run.sequence
+
+
+def _row(run: RunRow, now: datetime, starter: str, waits: str) -> tuple[object, ...]:
     key = f" · {label(run.business_key)}" if run.business_key else ""
     title = link(f"/runs/{run.run_id}", Safe(f"<b>{label(run.title)}</b>"))
     what = Safe(f'{title} v{run.version}{key}<div class="soft mono nowrap">{esc(run.run_id)}</div>')
     started = Safe(f'{moment(run.started_at, now)}<div class="soft small">by {label(starter)}</div>')
-    reason = Safe(label(run.reason)) if run.reason else ""
+    reason = Safe(label(run.reason or waits))
     return what, run_badge(run.status), started, Safe(moment(run.changed_at, now)), reason

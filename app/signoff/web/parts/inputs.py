@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -64,7 +65,9 @@ def number_input(
             return
         try:
             number = int(entered) if whole else float(entered)
-        except ValueError:
+            if not math.isfinite(number):
+                raise ValueError(entered)
+        except (ValueError, OverflowError):
             say_at(widget, "Enter a whole number." if whole else "Enter a number.", wrong=True)
             return
         say_at(widget, help, wrong=False)
