@@ -39,13 +39,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=int(time.time()) % 1_000_000_000, help="first seed of --minutes")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first failing seed")
     parser.add_argument("--counts", action="store_true", help="how often everything happened")
-    parser.add_argument("--mutants", action="store_true", help="remove guards one by one; each must be caught")
+    parser.add_argument(
+        "--mutants", nargs="?", const="", help="remove guards one by one (those named); all must be caught"
+    )
     args = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    if args.mutants:
+    if args.mutants is not None:
         from tests.simulation.mutants import report
 
-        return report()
+        return report(args.mutants)
     counts: Counter[str] = Counter()
     began, done, commits, failed = time.monotonic(), 0, 0, []
     for seed in seeds(args):

@@ -163,7 +163,10 @@ class Cast:
         """What this person would send on seeing this."""
         dice, mischief = self.dice, self.world.faults.mischief
         seen = view.steps[step]
-        outcome = outcome or dice.choice(("approved", "approved", "approved", "rejected", "returned"))
+        config = self.world.auditor.runs[run_id].plan.steps[step].config
+        may_return = isinstance(config, ApprovalConfig) and bool(config.returns_to)
+        often = ("returned", "returned") if may_return else ()
+        outcome = outcome or dice.choice(("approved", "approved", "approved", "rejected", "returned", *often))
         args: dict[str, Any] = {
             "run_id": run_id,
             "step": step,
@@ -172,7 +175,6 @@ class Cast:
             "comment": f"c{self.world.number()}",
             "shown_digest": seen.approval.shown_digest if seen.approval and dice.random() < 0.8 else "",
         }
-        config = self.world.auditor.runs[run_id].plan.steps[step].config
         if outcome == "returned" and isinstance(config, ApprovalConfig) and config.returns_to:
             args["to"] = dice.choice(config.returns_to)
         if dice.random() < 0.1 * mischief:
@@ -194,7 +196,10 @@ class Cast:
             step = self.dice.choice(bad)
         else:
             step = self.dice.choice(sorted(view.steps))
-        return [self.operation(do, run_id, step, view.sequence)]
+        asks = [self.operation(do, run_id, step, view.sequence)]
+        if do == "retry_step" and self.dice.random() < 0.2:  # in one batch: what was just scheduled is held back
+            asks.append(self.operation("pause_run", run_id, step, view.sequence))
+        return asks
 
     def operation(self, do: str, run_id: str, step: str, seen: int) -> Ask:
         dice = self.dice
@@ -260,7 +265,15 @@ class Cast:
                 self.stale_timers.append(Ask(ask.do, ask.actor, dict(ask.args), origin="engine"))
         if self.stale_timers and self.dice.random() < 0.5 * self.world.faults.mischief:
             asks.append(self.stale_timers.pop(self.dice.randrange(len(self.stale_timers))))
-        if self.dice.random() < 0.2 * self.world.faults.mischief:
+        for ask in asks[:2]:
+            if (
+                ask.do == "fire_timer"
+                and ask.args["generation"] > 1
+                and self.dice.random() < self.world.faults.mischief
+            ):
+                old = ask.args | {"generation": ask.args["generation"] - 1}
+                asks.insert(0, Ask("fire_timer", TIMERS, old, origin="engine"))
+        if self.dice.random() < 0.4 * self.world.faults.mischief:
             asks += self._early_timer()
         return asks
 
@@ -268,7 +281,16 @@ class Cast:
         run_id = self._any_run()
         if not run_id:
             return []
-        step, s = self.dice.choice(sorted(self.world.auditor.state(run_id).steps.items(), key=lambda x: x[0]))
+        paused = [
+            (r, i)
+            for r, ledger in sorted(self.world.auditor.runs.items())
+            for i, s in sorted(ledger.mirror.steps.items())
+            if ledger.mirror.status is RunStatus.PAUSED and s.due and s.due <= self.world.clock.now()
+        ]
+        step = self.dice.choice(sorted(self.world.auditor.state(run_id).steps))
+        if paused and self.dice.random() < 0.7:
+            run_id, step = self.dice.choice(paused)
+        s = self.world.auditor.state(run_id).steps[step]
         kind = s.timer or self.dice.choice(list(TimerKind))
         generation = max(1, s.generation - (self.dice.random() < 0.3))
         args = {"run_id": run_id, "step": step, "kind": str(kind), "generation": generation, "attempt": s.attempt}
@@ -344,8 +366,3 @@ class Cast:
                 )
             )
         ]
-
-
-def is_open(state: RunState) -> bool:
-    """Whether anything can still happen in the run by itself."""
-    return not state.is_terminal and state.status is not RunStatus.PAUSED

@@ -111,7 +111,9 @@ def _returns(dice: Random, steps: list[JSON], edges: list[JSON]) -> None:
             continue
         if dice.random() < 0.5:
             made["returns_to"] = sorted(dice.sample(earlier, min(len(earlier), dice.choice((1, 1, 2)))))
-            made["max_rounds"] = 3
+            made["max_rounds"] = dice.choice((2, 3))
         others = [s["id"] for s in steps if s["kind"] == "approval" and s["id"] in earlier]
-        if others and dice.random() < 0.3:
+        if others and dice.random() < 0.6:
             made["deciders_differ_from"] = others[:1]
+            if dice.random() < 0.5:  # so that both may be open together
+                made["join"] = "any"

@@ -7,7 +7,7 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.codec import decode_snapshot, encode_snapshot
-from signoff.core.definition import ActivityConfig, EffectContract
+from signoff.core.definition import ActivityConfig, ApprovalConfig, EffectContract
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key
 from signoff.core.states import RunState, RunStatus, StepStatus, idempotency_key
@@ -52,6 +52,8 @@ class RunLedger(Ledger):
         self._before(was, event)
         self._one(event)
         self._after(event)
+        if was.paused_at and not self.mirror.paused_at and not self.mirror.is_terminal:
+            self._clocks(was, event.at)
 
     def _before(self, was: RunState, event: e.Event) -> None:
         match event:
@@ -73,6 +75,8 @@ class RunLedger(Ledger):
                 assert event.key == idempotency_key(was.run_id, event.step, was.steps[event.step])
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
+                once = config.effect is EffectContract.AT_MOST_ONCE
+                assert not once or event.attempt == 1, "at most once was tried again by itself"
                 count = self.attempts.get((event.step, event.generation), 0) + 1
                 assert event.attempt == count, "attempts are counted one by one"
                 assert count <= config.retry.max_attempts, "more attempts than the policy allows"
@@ -84,16 +88,31 @@ class RunLedger(Ledger):
                 assert was.status is not RunStatus.PAUSED, "a clock ran during a pause"
             case e.DecisionRecorded():
                 assert was.status is not RunStatus.PAUSED, "decided while paused"
+                for other in self._must_differ(event.step):
+                    voted = was.steps[other].approval
+                    people = {person_key(v.person) for v in voted.votes} if voted else set()
+                    assert person_key(event.actor.id) not in people, "one person decided two steps that must differ"
             case e.ApprovalSettled(outcome="approved"):
                 approval = was.steps[event.step].approval
                 assert approval is not None
                 given = self.approved.get((event.step, event.generation), set())
                 assert len(given) >= approval.required, "approved by too few"
             case e.WorkReturned():
+                working = [i for i, _, _ in event.rounds if was.steps[i].status is StepStatus.RUNNING]
+                assert not working, f"returned while {working} was being done"
                 rounds = self.plan.steps[event.step].config.max_rounds  # type: ignore[union-attr]
                 assert was.steps[event.step].round < rounds, "returned more often than allowed"
             case _:
                 pass
+
+    def _must_differ(self, step: str) -> list[str]:
+        pairs = [
+            {i, other}
+            for i, x in self.plan.steps.items()
+            if isinstance(x.config, ApprovalConfig)
+            for other in x.config.deciders_differ_from
+        ]
+        return sorted(i for pair in pairs if step in pair for i in pair - {step})
 
     def _after(self, event: e.Event) -> None:
         if type(event) in TOPICS:
@@ -113,6 +132,15 @@ class RunLedger(Ledger):
             self.keys[event.step, event.fence] = idempotency_key(
                 self.mirror.run_id, event.step, self.mirror.steps[event.step]
             )
+
+    def _clocks(self, was: RunState, at: datetime) -> None:
+        """After a pause every timer has as much time left as before."""
+        assert was.paused_at is not None
+        for i, s in self.mirror.steps.items():
+            before = was.steps[i]
+            if s.due and before.due and s.timer is before.timer:
+                stood = max(was.paused_at, before.since or was.paused_at)
+                assert s.due - at == before.due - stood, f"the clock of {i} ran during a pause"
 
     def compare(self, snapshot: Any, sequence: int, status: str, *, thorough: bool) -> None:
         """The stored run is what its events say, and it has a way forward."""

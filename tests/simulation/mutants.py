@@ -112,7 +112,10 @@ MUTANTS: tuple[Mutant, ...] = (
     m("claim: the digest is not compared", (activities._stale, 'not in ("", state.digest)', "is None")),
     m("claim: results are taken after the claim is over", _STATUS),
     m("claim: results are taken after the run and the claim are over", _OVER, _STATUS),
-    m("claim: paused runs hand out work", (activities.claim, "in (RunStatus.RUNNING, RunStatus.STALLED)", "is not None")),
+    m(
+        "claim: paused runs hand out work",
+        (activities.claim, "in (RunStatus.RUNNING, RunStatus.STALLED)", "is not None"),
+    ),
     m(
         "claim: attempts of paused runs stay claimable",
         (activities.claim, "in (RunStatus.RUNNING, RunStatus.STALLED)", "is not None"),
@@ -146,14 +149,26 @@ MUTANTS: tuple[Mutant, ...] = (
         (approvals._may_not, "find_person(who, build.facts.directory.people)", "True"),
     ),
     m("people: without the role", (handle.Engine._authorise, "r.do not in permitted(account.roles)", "False")),
-    m("people: the directory is not read again", (transaction.Transaction.people_changed, "self._directories.pop", "str")),
+    m(
+        "people: the directory is not read again",
+        (transaction.Transaction.people_changed, "self._directories.pop", "str"),
+    ),
     m(
         "people: whoever leaves is not missed",
         (people_requests._look_at_open_approvals, "p.list_open_approvals(tx.journal, tenant, login)", "()"),
     ),
-    m("people: decided an earlier step", (approvals._may_not, "if earlier or deciders_elsewhere(", "if False and (earlier, ")),
-    m("people: decided a step that was open together", (opening.must_differ, "isinstance(other.config", "False and isinstance(i")),
-    m("people: one approval too few", (quorum.settled_outcome, "len(approvals) >= approval.required", "len(approvals) + 1 >= approval.required")),
+    m(
+        "people: decided an earlier step",
+        (approvals._may_not, "if earlier or deciders_elsewhere(", "if False and (earlier, "),
+    ),
+    m(
+        "people: decided a step that was open together",
+        (opening.must_differ, "isinstance(other.config", "False and isinstance(i"),
+    ),
+    m(
+        "people: one approval too few",
+        (quorum.settled_outcome, "len(approvals) >= approval.required", "len(approvals) + 1 >= approval.required"),
+    ),
     m("people: the quorum is clamped", (opening.open_approval, "required > len(usable)", "False")),
     m("people: what was shown is not compared", (approvals._changed_meanwhile, "if stale or other", "if False")),
     m("people: after the deadline", (approvals._not_open, "step.due <= build.now", "False")),
@@ -164,20 +179,36 @@ MUTANTS: tuple[Mutant, ...] = (
     m("operator: an ended run changes", (operators._common, "if state.is_terminal", "if False")),
     m("operator: no reason", (operators._common, "if not command.reason.strip()", "if False")),
     m("operator: what was seen is not compared", (operators._seen, "changed > command.seen_sequence", "False")),
-    m("operator: skips work under way", (operators._unskippable, "step.status is StepStatus.RUNNING", "False"),
-      (operators._unskippable, "step.status not in SKIPPABLE", "False")),
+    m(
+        "operator: skips work under way",
+        (operators._unskippable, "step.status is StepStatus.RUNNING", "False"),
+        (operators._unskippable, "step.status not in SKIPPABLE", "False"),
+    ),
     m("operator: open approvals are not asked again", (operators.edit_input, "_ask_again(build, before)", "before")),
     # Idempotency, transaction, store
     m("key: not looked up", (handle.Engine._once, "earlier is not None", "False")),
-    m("key: not looked up, stored over", (handle.Engine._once, "earlier is not None", "False"),
-      (people.add_request, "INSERT INTO", "INSERT OR REPLACE INTO")),
+    m(
+        "key: not looked up, stored over",
+        (handle.Engine._once, "earlier is not None", "False"),
+        (people.add_request, "INSERT INTO", "INSERT OR REPLACE INTO"),
+    ),
     m("key: another request is not noticed", (handle.Engine._once, "earlier[0] != digest", "False")),
     m("key: the answer is not kept", (handle.Engine._once, 'if "ok" in answer', "if False")),
     m("commit: events are not written", (journal.Journal._flush, "self._many(_INSERT_EVENT, rows.events)", "pass")),
     m("commit: the snapshot is not written", (journal, "_UPDATE_RUN", "snapshot=?|snapshot=coalesce(snapshot, ?)")),
-    m("commit: the failed state stays in memory", (transaction.Transaction.abandon, "self._warm.forget(run_id)", "pass"),
-      (transaction.Transaction._keep, "self._working[after.run_id] =", "self._warm.put(after.run_id, key, tenant, after); self._working[after.run_id] =")),
-    m("commit: a failed write is kept", (transaction.Transaction.abandon, "self.journal.rollback()", "self.journal.commit(self.rows)")),
+    m(
+        "commit: the failed state stays in memory",
+        (transaction.Transaction.abandon, "self._warm.forget(run_id)", "pass"),
+        (
+            transaction.Transaction._keep,
+            "self._working[after.run_id] =",
+            "self._warm.put(after.run_id, key, tenant, after); self._working[after.run_id] =",
+        ),
+    ),
+    m(
+        "commit: a failed write is kept",
+        (transaction.Transaction.abandon, "self.journal.rollback()", "self.journal.commit(self.rows)"),
+    ),
     m("slots: not given back by a rollback", (transaction.Transaction.abandon, "slot.free += 1", "pass")),
     m("slots: outcomes give nothing back", (Dispatcher.give_back, "slot.free += 1", "pass")),
     m("slots: repeated outcomes give back again", (Dispatcher.give_back, "or claim in slot.over", "")),
@@ -191,8 +222,11 @@ MUTANTS: tuple[Mutant, ...] = (
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),
     m("flow: nobody is told of a stall", (advance.settle_run, "if state.status is not RunStatus.STALLED", "if False")),
-    m("evolve: a retry keeps the generation", (steps.retried, "generation=event.generation", "generation=event.generation - 1")),
-)  # fmt: skip
+    m(
+        "evolve: a retry keeps the generation",
+        (steps.retried, "generation=event.generation", "generation=event.generation - 1"),
+    ),
+)
 
 CANARIES = ("claim: generation, attempt and fence are not compared", "key: not looked up, stored over")
 
@@ -205,7 +239,7 @@ def report(wanted: str = "") -> int:
     """Run all mutants whose name contains `wanted`; returns the exit code."""
     survivors = []
     for mutant in MUTANTS:
-        if wanted not in mutant.name:
+        if not any(part in mutant.name for part in wanted.split(",")):
             continue
         began = time.monotonic()
         caught = seeds_needed(mutant)

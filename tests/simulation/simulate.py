@@ -177,6 +177,10 @@ def _quiet(world: World, cast: Cast) -> None:
                 there = [p for p in usable if p not in world.auditor.inactive]
                 given = sum(v.outcome == "approved" for v in s.approval.votes)
                 assert len(there) + given >= s.approval.required, f"{where} waits for people who are not there"
+    for worker in world.workers:
+        slot = world.engine.dispatcher.find(worker.actor.id)
+        free = slot.free if slot else 0
+        assert free == worker.slots - len(worker.active), f"{worker.actor.id} seems to have {free} free slots"
     overdue = list_due(world.reader, to_micros(world.clock.now()), 8)
     assert not overdue, f"overdue timers: {overdue}"
 

@@ -15,6 +15,7 @@ from unittest import mock
 
 from sqlalchemy import event as sql_event
 
+from signoff.core.states import StepStatus
 from signoff.engine import ids, transaction
 from signoff.engine.handle import Engine
 from signoff.engine.request import Request
@@ -156,13 +157,23 @@ class World:
             slot.send(task)
         assert len(out.answers) == len(asks), "a request was not answered"
         for ask, (_, answer) in zip(asks, out.answers, strict=True):
-            self._answered(ask, answer, now)
+            self._answered(ask, answer, now, len(asks) == 1)
         self.lease_wanted = self.lease_wanted or out.lease_again or out.lease_later
 
-    def _answered(self, ask: Ask, answer: dict[str, Any], now: datetime) -> None:
+    def _renewed_the_right_ones(self, ask: Ask, lost: list[int]) -> None:
+        for i, (claim, _) in enumerate(ask.renews):
+            run_id, step, generation, attempt, fence = claim
+            s = self.auditor.state(run_id).steps[step]
+            current = s.status is StepStatus.RUNNING
+            current = current and (s.generation, s.attempt, s.fence) == (generation, attempt, fence)
+            assert current == (i not in lost), f"a heartbeat of claim {claim} was answered wrongly"
+
+    def _answered(self, ask: Ask, answer: dict[str, Any], now: datetime, alone: bool) -> None:
         self.counts[f"{ask.do} {answer.get('code', 'ok')}"] += 1
         must_show(self.auditor, ask, answer)
         if "ok" in answer:
+            if alone and ask.renews:
+                self._renewed_the_right_ones(ask, answer["ok"]["lost"])
             for i, (claim, lease) in enumerate(ask.renews):
                 if i not in answer["ok"]["lost"]:
                     self.auditor.renewed(claim, now + lease)
