@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pytest
 
 from signoff.core.states import Actor
 from signoff.engine import transaction
+from signoff.engine import writer as writer_module
 from signoff.engine.dispatch import Dispatcher, WorkerSlot
-from signoff.engine.request import Request
+from signoff.engine.request import Outbound, Request
+from signoff.engine.writer import Writer
 from tests.core.kit import World as KitWorld
 from tests.core.kit import activity, approval, document
 from tests.simulation.ask import RELAY, TENANT, TIMERS, Ask, person
@@ -225,3 +228,23 @@ def test_the_writer_looks_again_after_a_commit_that_failed(world: World) -> None
     assert world.engine.process([bad]).lease_later
     world.faults.stop()
     assert not world.engine.process([bad, bad]).lease_later
+
+
+def test_the_writer_waits_a_moment_and_looks_again() -> None:
+    seen: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+
+    class Broken:
+        journal = mock.Mock()
+
+        def process(self, batch: list[Request]) -> Outbound:
+            seen.put([r.do for r in batch])
+            return Outbound(lease_later=batch[0].do == "broken")
+
+    writer = Writer(cast("Any", Broken), print)
+    with mock.patch.object(writer_module, "AFTER_FAILURE_S", 0.01):
+        writer.start()
+        writer.submit(Request("broken", TENANT, TIMERS, {}, print))
+        assert seen.get(timeout=10) == ["broken"]
+        assert seen.get(timeout=10) == ["lease"]
+        writer.close()
+    assert seen.empty()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.faults import Violation
-from tests.simulation.mutants import CANARIES, find, removed, seeds_needed
+from tests.simulation.mutants import CANARIES, FIRST, find, removed, seeds_needed
 from tests.simulation.simulate import replay_command, run_seed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,12 +40,13 @@ def test_canaries_are_caught(name: str) -> None:
 
 
 def test_a_failing_seed_says_how_to_see_it_again() -> None:
-    with removed(find("claim: the fence does not grow")), pytest.raises(Violation) as caught:
-        for seed in range(1, 50):
-            run_seed(seed)
-    number = int(str(caught.value).split()[1])
-    assert replay_command(number) in str(caught.value)
-    assert run_seed(number).runs, "the guard is back"
+    mutant = find("claim: the fence does not grow")
+    caught = seeds_needed(mutant, most=50)
+    assert caught is not None
+    seed = FIRST + caught[0] - 1
+    with removed(mutant), pytest.raises(Violation, match=replay_command(seed)):
+        run_seed(seed)
+    assert run_seed(seed).runs, "the guard is back"
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
