@@ -10,9 +10,22 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_LAZY = {"TaskScheduler": "signoff.scheduler", "Signoff": "signoff.engine.client", "open_embedded": "signoff.wiring"}
+_LAZY = {
+    "DurableTaskScheduler": "signoff.scheduler",
+    "Signoff": "signoff.engine.client",
+    "TaskScheduler": "signoff.scheduler",
+    "open_durable_scheduler": "signoff.wiring",
+    "open_embedded": "signoff.wiring",
+}
 
-__all__ = ["Signoff", "TaskScheduler", "__version__", "open_embedded"]
+__all__ = [
+    "DurableTaskScheduler",
+    "Signoff",
+    "TaskScheduler",
+    "__version__",
+    "open_durable_scheduler",
+    "open_embedded",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -33,11 +33,13 @@ from signoff.runtime.storewatch import StoreWatch
 from signoff.runtime.timers import TimerPump
 from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
+from signoff.scheduler import DurableTaskScheduler
 from signoff.store.database import Database
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal
 from signoff.store.migrate import upgrade
 from signoff.store.reads.reader import Reader
+from signoff.store.tasks import open_task_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,17 @@ def open_embedded(
         worker.start()
         running.workers.append(worker)
     return running
+
+
+def open_durable_scheduler(path: str | Path, name: str = "default", **settings: Any) -> DurableTaskScheduler:
+    """The durable form of `TaskScheduler` on a SQLite file: several processes may open the same graph.
+
+    Args:
+        path: the database file, created where it does not exist.
+        name: of the task graph in it.
+        settings: see `DurableTaskScheduler`.
+    """
+    return DurableTaskScheduler(open_task_graph(path, name), **settings)
 
 
 def listen(running: Running, settings: Settings) -> str:
