@@ -7,7 +7,7 @@ import logging
 import queue
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -193,10 +193,19 @@ class WireLink:
     def __init__(self, client: WireClient) -> None:
         self._client = client
 
-    def offer(self, worker: str, pools: tuple[str, ...], free: int, on_task: Callable[[dict[str, Any]], None]) -> None:
+    def offer(
+        self,
+        worker: str,
+        pools: tuple[str, ...],
+        free: int,
+        on_task: Callable[[dict[str, Any]], None],
+        claims: Sequence[Sequence[Any]] = (),
+    ) -> None:
         """Offer slots; tasks come as pushes."""
         self._client.on_task = on_task
-        self._client.call({"do": "offer", "args": {"pools": list(pools), "free": free}})
+        self._client.call(
+            {"do": "offer", "args": {"pools": list(pools), "free": free, "claims": [list(c) for c in claims]}}
+        )
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
         """Send and wait."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from signoff.core.states import Actor
@@ -16,9 +16,18 @@ class LocalLink:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def offer(self, worker: str, pools: tuple[str, ...], free: int, on_task: Callable[[dict[str, Any]], None]) -> None:
+    def offer(
+        self,
+        worker: str,
+        pools: tuple[str, ...],
+        free: int,
+        on_task: Callable[[dict[str, Any]], None],
+        claims: Sequence[Sequence[Any]] = (),
+    ) -> None:
         """Offer slots and wait until the engine knows."""
-        request = self._build(worker, "offer", "", {"pools": list(pools), "free": free})
+        request = self._build(
+            worker, "offer", "", {"pools": list(pools), "free": free, "claims": [list(c) for c in claims]}
+        )
         request.context = on_task
         unwrap(self._writer.ask(request))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Protocol
 
@@ -22,8 +22,18 @@ MAX_OUTCOME_PAUSE_S = 5.0
 class Link(Protocol):
     """A worker's connection to the engine."""
 
-    def offer(self, worker: str, pools: tuple[str, ...], free: int, on_task: Callable[[dict[str, Any]], None]) -> None:
-        """Say how many tasks can be taken; `on_task` is called (quickly returning) for each."""
+    def offer(
+        self,
+        worker: str,
+        pools: tuple[str, ...],
+        free: int,
+        on_task: Callable[[dict[str, Any]], None],
+        claims: Sequence[Sequence[Any]] = (),
+    ) -> None:
+        """Say how many tasks can be taken; `on_task` is called (quickly returning) for each.
+
+        `claims` are those at work now: the engine frees a slot for each when its outcome comes.
+        """
         ...
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -79,8 +89,8 @@ class Worker:
         """Say (again) how many slots are free, for example after the link was renewed."""
         if not self._draining.is_set():
             with self._lock:
-                free = self._slots - len(self._active)
-            self._link.offer(self.name, self._pools, free, self._take)
+                claims = [list(c) for c in self._active]
+            self._link.offer(self.name, self._pools, self._slots - len(claims), self._take, claims)
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Take no more tasks and wait for those at work; what is not done by then is left to its lease."""

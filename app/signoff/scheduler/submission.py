@@ -27,15 +27,12 @@ def as_ids(task: Hashable, dependencies: Iterable[Hashable]) -> tuple[Hashable, 
 
 def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None) -> int:
     """Register one task version and its edges; returns its slot, or the known one if this was submitted before."""
-    table = core.table
-    index = table.index
+    table, index = core.table, core.table.index
     place = index.get(task)
     if place is not None or core.unusual or optional or generation is not None:
-        special = core.unusual or optional or generation is not None or (place is not None and place >= 0)
-        if (special or core.started) and (known := prepare(core, task, dependencies, optional, generation)) is not None:
+        known = _known(core, task, dependencies, optional, generation, place)
+        if known is not None:
             return known
-        if place is not None and task in dependencies:
-            raise refuse_edge(core, table.size, task, task, ())
     slot = table.size
     if slot == table.capacity:
         table.grow(core.timings)
@@ -43,10 +40,7 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     for dependency in dependencies:
         source = index.get(dependency)
         if source is None:
-            if dependency == task or not core.accept_unknown:
-                raise refuse_edge(core, slot, task, dependency, dependencies)
-            index[dependency] = ~len(table.awaited)
-            table.awaited.append(slot)
+            _await_first(core, task, dependency, slot, dependencies)
             missing += 1
             continue
         if source < 0:
@@ -81,6 +75,26 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
         if core.timings:
             table.since[slot] = core.clock()
     return slot
+
+
+def _known(
+    core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None, place: int | None
+) -> int | None:
+    """The slot of a submission that is known already, after everything that is out of the ordinary was looked at."""
+    special = core.unusual or optional or generation is not None or (place is not None and place >= 0)
+    if (special or core.started) and (known := prepare(core, task, dependencies, optional, generation)) is not None:
+        return known
+    if place is not None and task in dependencies:
+        raise refuse_edge(core, core.table.size, task, task, ())
+    return None
+
+
+def _await_first(core: SchedulerCore, task: Any, dependency: Any, slot: int, dependencies: Ids) -> None:
+    """Link a task to a dependency that nobody has submitted or waited for yet."""
+    if dependency == task or not core.accept_unknown:
+        raise refuse_edge(core, slot, task, dependency, dependencies)
+    core.table.index[dependency] = ~len(core.table.awaited)
+    core.table.awaited.append(slot)
 
 
 def _await_too(awaited: list[Targets], place: int, slot: int) -> int:

@@ -18,11 +18,9 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
     table, fresh = core.table, core.fresh
     find, state, after, missing = table.index.get, table.state, table.after, table.missing
     generations = core.generations
-    ended: list[int] | None = None
-    start = 0.0
-    before = touched = count = 0
-    if core.watched:
-        start, before, ended = core.clock() if core.timings else 0.0, len(fresh), []
+    ended: list[int] | None = [] if core.watched else None
+    start = core.clock() if core.watched and core.timings else 0.0
+    before, touched, count = len(fresh), 0, 0
     refused: list[Claim] = []
     for task, generation in claims:
         slot = find(task)
