@@ -1,6 +1,6 @@
 """A small office for the page tests: an embedded engine with people and processes, served by a real uvicorn.
 
-`python -m tests.web.office 8055 /tmp/office` serves it by hand.
+`python -m tests.web.office PORT FOLDER` serves it by hand.
 """
 
 from __future__ import annotations
