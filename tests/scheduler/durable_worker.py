@@ -1,6 +1,7 @@
 """A worker process of the tests: ``python -m tests.scheduler.durable_worker FILE LEASE_S MODE LOG``.
 
 It claims, writes a line to its log for each task it runs, and completes, until the graph is done. Modes: ``drain``;
+``die`` (the same for ten tasks, then claim more, say so, and wait to be killed);
 ``hold`` (claim one task, say so, wait for a line on standard input, then complete it and print the answer).
 """
 
@@ -40,6 +41,19 @@ def drain(scheduler: DurableTaskScheduler, log: Path) -> None:
                 pause.wait(0.02)
 
 
+def die(scheduler: DurableTaskScheduler, log: Path) -> None:
+    with log.open("a", encoding="utf-8") as lines:
+        for _ in range(10):
+            (claim,) = scheduler.ready(1)
+            lines.write(f"{claim.task} {claim.generation} {claim.fence}\n")
+            lines.flush()
+            scheduler.complete(claim.task, claim.generation, fence=claim.fence)
+        held = scheduler.ready(4)
+        lines.writelines(f"{c.task} {c.generation} {c.fence}\n" for c in held)
+    print(f"holds {len(held)}", flush=True)
+    sys.stdin.readline()
+
+
 def hold(scheduler: DurableTaskScheduler) -> None:
     (claim,) = scheduler.ready(1)
     print(f"holds {claim.task} {claim.generation} {claim.fence}", flush=True)
@@ -56,6 +70,8 @@ def main(path: str, lease_s: str, mode: str, log: str) -> None:
     scheduler = DurableTaskScheduler(store, lease_s=float(lease_s), page=20)
     if mode == "hold":
         hold(scheduler)
+    elif mode == "die":
+        die(scheduler, Path(log))
     else:
         drain(scheduler, Path(log))
     store.close()

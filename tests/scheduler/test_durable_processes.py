@@ -60,14 +60,13 @@ def test_four_processes_drain_one_graph_and_one_is_killed(tmp_path: Path) -> Non
     ]
     scheduler.submit_many(tasks)
     logs = [tmp_path / f"log{i}" for i in range(4)]
-    processes = [start(path, "drain", log) for log in logs]
-    pause = threading.Event()
-    while not logs[0].exists() or logs[0].read_text().count("\n") < 10:
-        assert processes[0].poll() is None
-        pause.wait(0.01)
-    processes[0].kill()
-    processes[0].communicate()
-    for process in processes[1:]:
+    victim = start(path, "die", logs[0])
+    assert victim.stdout is not None
+    assert victim.stdout.readline() == "holds 4\n"
+    processes = [start(path, "drain", log) for log in logs[1:]]
+    victim.kill()
+    victim.communicate()
+    for process in processes:
         finish(process)
 
     expected = expected_states(tasks)
@@ -78,6 +77,7 @@ def test_four_processes_drain_one_graph_and_one_is_killed(tmp_path: Path) -> Non
     assert set(ran) == {task for task, state in expected.items() if state is not TaskState.BLOCKED}
     assert max(fences.values()) == 1, "one claim, with its token, was handed out twice"
     metrics = scheduler.metrics()
+    assert metrics.lease_expiries >= 4, "what the killed process held was claimed again"
     assert sum(ran.values()) - len(ran) <= metrics.lease_expiries  # a second run needs a lease that ran out
     assert metrics.run_time.count == len(ran)  # each ended once
 
