@@ -218,9 +218,9 @@ def test_backspace_in_a_text_field_deletes_letters_and_no_step(visit: Visitors, 
 
 def test_a_dragged_step_stays_where_it_was_put(visit: Visitors, office: Office) -> None:
     ada = visit("ada", drafted(office, line("moved", "First", "Second")))
+    node(ada, "s1").hover()  # waits until the canvas has come to rest after fitting itself
     box = node(ada, "s1").bounding_box()
     assert box
-    ada.mouse.move(box["x"] + 60, box["y"] + 20)
     ada.mouse.down()
     ada.mouse.move(box["x"] + 80, box["y"] + 160, steps=8)
     ada.mouse.up()
