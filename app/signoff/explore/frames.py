@@ -7,10 +7,9 @@ from datetime import datetime
 
 import pandas as pd
 
-from signoff.core.states import RunState
 from signoff.engine.client import Signoff
 from signoff.engine.queries import Queries
-from signoff.engine.views import RunRow
+from signoff.engine.views import RunRow, RunView
 
 RUN_COLUMNS = (
     "run_id", "definition", "title", "version", "status", "business_key", "started_by", "started_at", "changed_at",
@@ -120,14 +119,14 @@ class Frames:
         rows = []
         for row in self._rows(definition, limit):
             view = self._queries.get_run(self._tenant, row.run_id)
-            rows += [[row.run_id, row.definition, *a] for a in self._approvals_of(row.run_id, view.state, end)]
+            rows += [[row.run_id, row.definition, *a] for a in self._approvals_of(view, end)]
         frame = pd.DataFrame(rows, columns=list(APPROVAL_COLUMNS))
         return frame.sort_values("waited", ascending=False, ignore_index=True)
 
-    def _approvals_of(self, run_id: str, state: RunState, end: pd.Timestamp) -> list[list[object]]:
-        view = self._queries.get_run(self._tenant, run_id)
+    def _approvals_of(self, view: RunView, end: pd.Timestamp) -> list[list[object]]:
+        state = view.state
         opened: dict[str, list[object]] = {}
-        for e in self._queries.list_events(self._tenant, run_id, limit=2_000):
+        for e in self._queries.list_events(self._tenant, view.row.run_id, limit=2_000):
             if e.type == "approval.opened":
                 opened[f"{e.step}/{e.data.get('generation', 1)}"] = [
                     e.step, view.plan.label(e.step), e.data.get("round", 1), e.at, None, "", "", None, True,

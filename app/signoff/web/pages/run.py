@@ -9,12 +9,13 @@ import panel as pn
 from signoff.engine.views import EventView, FeedEvent, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.live import run_topic
-from signoff.web.models.picture import EdgeLook, StepLook, draw, edge_look, step_look
+from signoff.web.models.picture import draw, step_look
 from signoff.web.pages.operate import Operations
 from signoff.web.parts.graph import LiveGraph, StepGraph
 from signoff.web.parts.history import history_list
 from signoff.web.parts.markup import Safe, digest_text, heading, link, notice, pairs, run_badge
 from signoff.web.parts.panes import html, wrap
+from signoff.web.parts.run_graph import looks
 from signoff.web.parts.step import step_facts
 from signoff.web.shell import frame, shown_positions
 from signoff.web.site import Visitor
@@ -34,14 +35,6 @@ def run_page(visitor: Visitor, params: dict[str, str]) -> Any:
     """The page of one run."""
     page = _RunPage(visitor, params["run_id"])
     return frame(visitor, f"Run {page.view.row.run_id}", *page.content(), on_theme=page.graph.turn)
-
-
-def looks(view: RunView) -> tuple[dict[str, StepLook], dict[str, EdgeLook]]:
-    """How the graph of a run looks now."""
-    labels = {i: s.label for i, s in view.plan.steps.items()}
-    steps = {i: step_look(s, view.state.steps[i].status.value) for i, s in view.plan.steps.items()}
-    edges = {k: edge_look(e, labels, view.state.edges.get(k, "")) for k, e in view.plan.edges.items()}
-    return steps, edges
 
 
 class _RunPage:
