@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from signoff.engine.client import Signoff
 from signoff.engine.handle import Engine
 from signoff.engine.queries import Queries
 from signoff.engine.request import unwrap
+from signoff.engine.verify import Verifier
 from signoff.engine.writer import LocalPort, Writer, read_request
 from signoff.errors import ConfigurationFault, StoreFault, Unavailable
 from signoff.runtime.client import WireClient, WireLink
@@ -38,6 +40,7 @@ from signoff.store.database import Database
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal
 from signoff.store.migrate import upgrade
+from signoff.store.reads.audit import WholeDatabase
 from signoff.store.reads.reader import Reader
 from signoff.store.tasks import open_task_graph
 
@@ -236,6 +239,16 @@ def open_durable_scheduler(path: str | Path, name: str = "default", **settings: 
         settings: see `DurableTaskScheduler`.
     """
     return DurableTaskScheduler(open_task_graph(path, name), **settings)
+
+
+@contextmanager
+def open_verifier(settings: Settings) -> Iterator[Verifier]:
+    """The verifier of a data folder: reads the database file only, whether or not an engine runs."""
+    database = WholeDatabase(open_engine(settings.database, read_only=True))
+    try:
+        yield Verifier(database)
+    finally:
+        database.close()
 
 
 def listen(running: Running, settings: Settings) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from signoff.cli.context import save_settings
 from signoff.runtime.lock import EngineLock
+from signoff.store.dialects.sqlite import sqlite_module
 from signoff.wiring import Settings, listen, open_embedded
 from tests.engine.office import PEOPLE, Connectors, Office, ask, call, chain
 
@@ -202,3 +203,21 @@ def test_accounts_are_changed_by_an_administrator_while_the_engine_runs(office: 
     finally:
         lock.release()
     assert office.signoff.sign_in("default", "eve", "pw pw")["login"] == "eve"
+
+
+def test_verify_and_replay_prove_the_database(office: Office, shell: Shell) -> None:
+    office.publish(chain("works", call("a"), ask("p")))
+    run_id = office.start("works")
+    office.until_step(run_id, "p", "waiting")
+    assert "equal byte for byte" in shell.run("run", "replay", run_id)
+    assert json.loads(shell.run("run", "replay", run_id, "--json"))["equal"] is True
+    assert "everything is as it must be" in shell.run("verify")
+    damaged = sqlite_module().connect(str(office.folder / "signoff.db"))
+    damaged.execute("DELETE FROM approval_person WHERE login = 'grace'")
+    damaged.commit()
+    damaged.close()
+    assert f"roster_differs: {run_id}: " in shell.run("verify", status=1)
+    (finding,) = json.loads(shell.run("verify", "--json", status=1))["findings"]
+    assert finding["code"] == "roster_differs"
+    assert "equal byte for byte" in shell.run("run", "replay", run_id, status=1)
+    assert "There is no run" in shell.run("run", "replay", "r-none", status=1)

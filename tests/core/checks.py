@@ -11,11 +11,12 @@ from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot, encod
 from signoff.core.definition import Join
 from signoff.core.evolve import evolve
 from signoff.core.explain import explain
+from signoff.core.invariants import state_findings
 from signoff.core.plan import Plan
-from signoff.core.quorum import person_key, who_may_still_decide
-from signoff.core.react import implied_attempt, implied_timer, implies_open_approval, react
+from signoff.core.quorum import person_key
+from signoff.core.react import implies_open_approval, react
 from signoff.core.showing import shown_digest, shown_of
-from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepStatus
+from signoff.core.states import RunState, RunStatus, StepStatus
 from tests.core.rows import Rows
 
 COMPLETIONS = (e.ActivitySucceeded, e.StepFailed, e.WaitElapsed, e.ApprovalSettled, e.ApprovalExpired, e.StepSkipped)
@@ -113,25 +114,8 @@ class Ledger:
 
 
 def check_way_forward(plan: Plan, state: RunState, active: Sequence[str]) -> None:
-    """Work, a timer or a person moves the run on; or it says why not."""
-    if state.is_terminal:
-        assert not any(s.timer for s in state.steps.values())
-        assert all(s.status in FINAL_STEPS for s in state.steps.values())
-        return
-    if state.status in (RunStatus.PAUSED, RunStatus.STALLED):
-        assert state.reason
-        return
-    ways = [i for i in state.steps if implied_attempt(state, i) or implied_timer(state, i)]
-    for i, s in state.steps.items():
-        if implies_open_approval(state, i) and s.approval:
-            assert who_may_still_decide(s.approval, state.started_by)
-            ways.append(i)
-    assert ways, "nothing can go on, and nobody is told"
-    for i, s in state.steps.items():
-        if s.status is StepStatus.RUNNING:
-            assert s.timer is not None, f"nobody watches running {i}"
-        if s.status is StepStatus.RETRYING:
-            assert s.timer is not None, f"nobody retries {i}"
+    """Work, a timer or a person moves the run on; or it says why not. The verifier of databases asks the same."""
+    assert state_findings(plan, state) == []
 
 
 def check_joins(plan: Plan, state: RunState) -> None:

@@ -13,6 +13,7 @@ from signoff.core.quorum import who_may_still_decide
 from signoff.core.states import Actor, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
+from signoff.wiring import Settings, open_verifier
 from tests.simulation.actors import Cast
 from tests.simulation.ask import Ask
 from tests.simulation.faults import Violation
@@ -56,12 +57,14 @@ def run_seed(seed: int, steps: int = STEPS) -> Result:
             at = "faults"
             for _ in range(steps):
                 _step(world, cast)
+            _verify(folder)
             at = "quiet"
             _quiet(world, cast)
             at = "end"
             _end(world, cast)
             world.auditor.look(everything=True)
             world.auditor.notices()
+            _verify(folder)
             return Result(seed, world.dump(), world.counts, world.auditor.commits, len(world.auditor.runs))
     except (AssertionError, Violation) as error:
         raise Violation(f"seed {seed} ({at}): {error}\n  replay: {replay_command(seed)}") from error
@@ -69,6 +72,13 @@ def run_seed(seed: int, steps: int = STEPS) -> Result:
         if world is not None:
             world.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _verify(folder: Path) -> None:
+    """The product's own verifier finds nothing either (it reads what the auditor reads, and trusts the events)."""
+    with open_verifier(Settings(folder)) as verifier:
+        found = next(verifier.findings(), None)
+    assert found is None, found
 
 
 def _step(world: World, cast: Cast) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import definitions, doctor, people, runs, serve
+from signoff.cli.commands import definitions, doctor, people, runs, serve, verify
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -22,11 +22,13 @@ app.command()(demo.demo)
 app.add_typer(definitions.app, name="definition")
 app.add_typer(runs.app, name="run")
 app.add_typer(people.app, name="person")
+runs.app.command()(verify.replay)
 app.command()(runs.inbox)
 app.command()(runs.approve)
 app.command()(runs.reject)
 app.command("return")(runs.send_back)
 app.command()(doctor.doctor)
+app.command()(verify.verify)
 app.add_typer(serve.process_app, name="process")
 
 

@@ -1,0 +1,159 @@
+"""What must hold of every run: of its events one after another, and of the state they lead to. Pure.
+
+`RunCheck` follows a history and says what is wrong with each event; `state_findings` looks at where it ended. The
+verifier of real databases, the tests of the core and the simulation use the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from signoff.core import events as e
+from signoff.core.definition import StepKind
+from signoff.core.history import History, PlanOf
+from signoff.core.plan import Plan
+from signoff.core.quorum import find_person, person_key, same_person, who_may_still_decide
+from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it must be.
+
+    Attributes:
+        code: stable machine word.
+        message: a whole sentence.
+        run_id: public id of the run, "" where no single run is meant.
+        sequence: number of the event concerned, 0 where none is.
+    """
+
+    code: str
+    message: str
+    run_id: str = ""
+    sequence: int = 0
+
+
+class RunCheck:
+    """Follows one run event by event. `state` and `plan` are where it is; both stay when an event cannot be applied."""
+
+    def __init__(self, run_id: str, plan_of: PlanOf) -> None:
+        self._run_id = run_id
+        self._history = History(plan_of)
+        self._fences: dict[str, int] = {}
+        self._votes: set[tuple[str, int, str]] = set()
+
+    @property
+    def state(self) -> RunState:
+        """The state so far."""
+        return self._history.state
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the present stretch."""
+        return self._history.plan
+
+    def add(self, event: e.Event) -> list[Finding]:
+        """Apply one event and say what is wrong with it.
+
+        Raises:
+            KeyError: a version that it needs is not there.
+        """
+        was = self.state
+        number = was.sequence + 1
+        found = list(self._before(was, event)) if was.sequence else list(self._first(event))
+        self._history.add(event)
+        found += self._after(was, event)
+        return [Finding(code, message, self._run_id, number) for code, message in found]
+
+    def _first(self, event: e.Event) -> Iterator[tuple[str, str]]:
+        if isinstance(event, e.RunStarted) and event.run_id != self._run_id:
+            yield "foreign_event", f"It was started as run '{event.run_id}'."
+
+    def _before(self, was: RunState, event: e.Event) -> Iterator[tuple[str, str]]:
+        if was.is_terminal and not isinstance(event, e.EvidenceRecorded):
+            yield "after_the_end", f"'{event.wire}' came after the run had ended as {was.status}."
+        if isinstance(event, e.RunStarted):
+            yield "started_twice", "The run was started a second time."
+        step = was.steps.get(getattr(event, "step", ""))
+        if step is None:
+            return
+        match event:
+            case e.ActivityStarted():
+                newest = max(step.fence, self._fences.get(event.step, 0))
+                if event.fence <= newest:
+                    message = f"Fencing token {event.fence} of '{event.step}' was granted after {newest}."
+                    yield "fence_not_growing", message
+                self._fences[event.step] = max(event.fence, newest)
+            case e.ActivitySucceeded() | e.ActivityFailed() if event.fence != step.fence:
+                message = f"A result with fencing token {event.fence} of '{event.step}' was accepted"
+                yield "stale_result", f"{message}, but {step.fence} was the newest claim."
+            case e.DecisionRecorded():
+                yield from self._vote(was, step, event)
+            case e.ApprovalSettled(outcome="approved") if step.approval:
+                given = len({person_key(v.person) for v in step.approval.votes if v.outcome == "approved"})
+                if given < step.approval.required:
+                    message = f"'{event.step}' was approved by {given}, but it takes {step.approval.required}."
+                    yield "quorum_not_met", message
+            case _:
+                pass
+
+    def _vote(self, was: RunState, step: StepState, event: e.DecisionRecorded) -> Iterator[tuple[str, str]]:
+        who, what = event.actor.shown, f"decided '{event.step}'"
+        if step.approval is None or step.status is not StepStatus.WAITING or event.generation != step.generation:
+            yield "vote_not_asked", f"{who} {what} while nobody was asked."
+            return
+        key = (event.step, event.generation, person_key(event.actor.id))
+        if key in self._votes:
+            yield "vote_repeated", f"{who} {what} twice."
+        self._votes.add(key)
+        if find_person(event.actor.id, step.approval.roster) is None:
+            yield "vote_not_on_roster", f"{who} {what} without being on its roster."
+        if not step.approval.requester_may_decide and same_person(event.actor.id, was.started_by):
+            yield "vote_by_requester", f"{who} {what}, but started the run."
+        if step.due is not None and event.at >= step.due:
+            yield "vote_too_late", f"{who} {what} after it had expired."
+        if event.shown_digest != step.approval.shown_digest:
+            yield "vote_on_something_else", f"{who} {what} looking at something else than what was shown."
+
+    def _after(self, was: RunState, event: e.Event) -> Iterator[tuple[str, str]]:
+        """A step that was over stays as it was until a new generation begins (an operator may go past a bad end)."""
+        step = getattr(event, "step", "")
+        old, new = was.steps.get(step), self.state.steps.get(step)
+        if old is None or new is None or old is new or old.generation != new.generation:
+            return
+        past = new.status is StepStatus.SKIPPED and old.status in (StepStatus.FAILED, StepStatus.EXPIRED)
+        if old.status in FINAL_STEPS and not past and not was.is_terminal:
+            message = f"'{step}' was {old.status}, and '{event.wire}' changed it in the same generation."
+            yield "ended_twice", message
+
+
+def state_findings(plan: Plan, state: RunState) -> list[tuple[str, str]]:
+    """(code, sentence) of everything that is wrong with where a run is."""
+    found = []
+    if state.is_terminal:
+        open_steps = [i for i, s in state.steps.items() if s.status not in FINAL_STEPS or s.timer]
+        if open_steps:
+            found.append(("open_after_the_end", f"The run has ended, but {', '.join(open_steps)} is not over."))
+        return found
+    if state.status in (RunStatus.PAUSED, RunStatus.STALLED):
+        if not state.reason:
+            found.append(("no_reason", f"The run is {state.status} and does not say why."))
+        return found
+    if not any(_is_way_forward(plan, state, i) for i in state.steps):
+        found.append(("no_way_forward", "Nothing can go on: no work, no timer, and nobody is asked."))
+    for i, s in state.steps.items():
+        if s.status in (StepStatus.RUNNING, StepStatus.RETRYING) and s.timer is None:
+            found.append(("unwatched", f"'{i}' is {s.status}, but no timer watches it."))
+        asked = implies_open_approval(state, i) and s.approval
+        if asked and not who_may_still_decide(asked, state.started_by):
+            found.append(("nobody_left", f"'{i}' is open, but everybody who may decide it has."))
+    return found
+
+
+def _is_way_forward(plan: Plan, state: RunState, step: str) -> bool:
+    if implied_attempt(state, step) or implied_timer(state, step):
+        return True
+    outside = plan.steps[step].kind not in (StepKind.ACTIVITY, StepKind.WAIT)
+    return outside and state.steps[step].status is StepStatus.WAITING
