@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from signoff.api.app import create_api
+from signoff.connectors.call import ActivityError, Call
 from tests.engine.office import TENANT, Office, ask, call, chain, open_office
 
 PASSWORD = "one for all"
@@ -285,3 +286,28 @@ def test_whatever_the_framework_refuses_is_a_problem_too(desk: Desk) -> None:
         assert answer.status_code in (404, 405, 400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["code"]
+
+
+def lost(desk: Desk) -> str:
+    """A run whose only call has an unknown outcome."""
+
+    def lose(call: Call) -> None:
+        raise ActivityError("The answer was lost.", code="outcome_unknown")
+
+    desk.office.connectors["lose"] = lose
+    desk.office.publish(chain("pay", call("pay", "lose", effect="at_most_once")))
+    run_id = desk.office.start("pay")
+    desk.office.until_status(run_id, "stalled")
+    return run_id
+
+
+def test_what_became_of_a_lost_call_is_said_over_http(desk: Desk) -> None:
+    run_id = lost(desk)
+    shown = desk.get("katherine", f"/runs/{run_id}").json()["explanation"]
+    assert shown["steps"][0]["actions"] == ["confirm_effect", "deny_effect"]
+    body = {"step": "pay", "happened": True, "output": {"id": 7}, "reason": "seen at the bank"}
+    assert desk.post("grace", f"/runs/{run_id}/resolve-outcome", body).status_code == 403
+    assert desk.post("katherine", f"/runs/{run_id}/resolve-outcome", body).status_code == 200
+    assert desk.get("katherine", f"/runs/{run_id}").json()["outputs"]["pay"] == {"id": 7}
+    again = {"step": "pay", "happened": False, "reason": "no"}
+    assert desk.post("katherine", f"/runs/{run_id}/resolve-outcome", again).status_code == 409

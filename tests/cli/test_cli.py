@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from signoff.cli.context import save_settings
+from signoff.connectors.call import ActivityError, Call
 from signoff.runtime.lock import EngineLock
 from signoff.store.dialects.sqlite import sqlite_module
 from signoff.wiring import Settings, listen, open_embedded
@@ -221,3 +222,18 @@ def test_verify_and_replay_prove_the_database(office: Office, shell: Shell) -> N
     assert finding["code"] == "roster_differs"
     assert "equal byte for byte" in shell.run("run", "replay", run_id, status=1)
     assert "There is no run" in shell.run("run", "replay", "r-none", status=1)
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_what_became_of_a_lost_call_is_said_from_the_shell(shell: Shell, office: Office, happened: bool) -> None:
+    def lose(call: Call) -> None:
+        raise ActivityError("The answer was lost.", code="outcome_unknown")
+
+    office.connectors["lose"] = lose
+    office.publish(chain("pay", call("pay", "lose", effect="at_most_once")))
+    run_id = office.start("pay")
+    office.until_status(run_id, "stalled")
+    words = ("--happened", "--output", '{"id": 7}') if happened else ("--did-not-happen",)
+    shell.run("run", "resolve", run_id, "pay", *words, "--reason", "asked the bank", login="katherine")
+    types = office.types(run_id)
+    assert ("effect.confirmed" if happened else "effect.denied") in types

@@ -19,7 +19,15 @@ from signoff.core.showing import shown_digest, shown_of
 from signoff.core.states import RunState, RunStatus, StepStatus
 from tests.core.rows import Rows
 
-COMPLETIONS = (e.ActivitySucceeded, e.StepFailed, e.WaitElapsed, e.ApprovalSettled, e.ApprovalExpired, e.StepSkipped)
+COMPLETIONS = (
+    e.ActivitySucceeded,
+    e.EffectConfirmed,
+    e.StepFailed,
+    e.WaitElapsed,
+    e.ApprovalSettled,
+    e.ApprovalExpired,
+    e.StepSkipped,
+)
 SENTENCE_ENDS = (".", "!", "?", "…")
 
 
@@ -158,4 +166,6 @@ def check_explanation(plan: Plan, state: RunState) -> None:
         assert told.actions
         assert told.next or state.status is RunStatus.RUNNING
     if state.status is RunStatus.STALLED:
-        assert any({"retry_step", "skip_step"} & set(s.actions) for s in told.steps), "stalled, and nothing can be done"
+        assert any({"retry_step", "skip_step", "confirm_effect"} & set(s.actions) for s in told.steps), (
+            "stalled, and nothing can be done"
+        )

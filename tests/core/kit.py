@@ -48,6 +48,22 @@ def once(id: str, **more: Any) -> JSON:
     return activity(id, **{"retry": {"max_attempts": 1}, **more})
 
 
+PROBED: JSON = {
+    "effect": "check_first",
+    "probe": {
+        "connector": "python:look",
+        "input": {"key": "=call.key"},
+        "happened": "answer.found",
+        "output": "answer.result",
+    },
+}
+
+
+def checked(id: str, **more: Any) -> JSON:
+    """An activity whose lost calls are looked up by a probe."""
+    return activity(id, **{**PROBED, **more})
+
+
 def approval(id: str, groups: tuple[str, ...] = ("team",), **more: Any) -> JSON:
     return {"id": id, "kind": "approval", "label": id.upper(), "groups": list(groups), **more}
 
@@ -200,6 +216,11 @@ class World:
 
     def skip(self, id: str, **more: Any) -> c.SkipStep:
         return c.SkipStep(actor=OPERATOR, reason="Done by hand.", step=id, **more)
+
+    def outcome(self, id: str, happened: bool, output: Any = None, **more: Any) -> c.ResolveOutcome:
+        return c.ResolveOutcome(
+            actor=OPERATOR, reason="Asked the bank.", step=id, happened=happened, output=output, **more
+        )
 
     def pause(self) -> None:
         self.ok(c.PauseRun(actor=OPERATOR, reason="Audit."))

@@ -39,7 +39,9 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
     match made["kind"]:
         case "activity":
             made |= {"connector": "python:work", "retry": draw(st.sampled_from(RETRIES))}
-            made["effect"] = draw(st.sampled_from(["idempotent", "at_most_once"]))
+            made["effect"] = draw(st.sampled_from(["idempotent", "at_most_once", "check_first"]))
+            if made["effect"] == "check_first":
+                made["probe"] = {"connector": "python:look", "happened": "answer.n > 3", "output": "answer"}
             made["input"] = draw(st.sampled_from([{}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}]))
             if draw(st.booleans()):
                 made["timeouts"] = {"queue_s": 30.0}
@@ -143,6 +145,8 @@ def sensible(world: World) -> list[c.Command]:
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
             for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
                 found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
+        if s.status == "outcome_unknown":
+            found += [world.outcome(i, True, {"n": 1}), world.outcome(i, False)]
         if s.status in ("failed", "expired"):
             found.append(world.retry(i, seen_sequence=world.state.sequence))
             found.append(world.skip(i, output={"n": 1}))
@@ -186,6 +190,8 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.retry(i, new_effect=True)
         yield world.skip(i)
         yield world.skip(i, output={"n": "text"})
+        yield world.outcome(i, True, {"n": "text"})
+        yield world.outcome(i, False, seen_sequence=1)
     yield world.retry("nowhere")
     yield world.skip("nowhere")
     yield world.vote(next(iter(world.state.steps)), "ann", step="nowhere")

@@ -62,7 +62,7 @@ def see_it_through(world: World) -> None:
             world.resume()
             continue
         if world.run == "stalled":
-            assert any(s.status in ("failed", "expired") for s in world.state.steps.values())
+            assert any(s.status in ("failed", "expired", "outcome_unknown") for s in world.state.steps.values())
             return
         for i, s in world.state.steps.items():
             now = world.step(i)

@@ -128,6 +128,13 @@ def retrying(kind: StepKind) -> World:
     return world
 
 
+def outcome_unknown(kind: StepKind) -> World:
+    world = alone(kind, effect="at_most_once")
+    world.claim("x")
+    world.ok(world.lost("x"))
+    return world
+
+
 def rejected(kind: StepKind) -> World:
     world = alone(kind, required=0)
     world.reject("x", "ann")
@@ -146,6 +153,7 @@ BUILD: dict[StepStatus, Callable[[StepKind], World]] = {
     StepStatus.WAITING: alone,
     StepStatus.RUNNING: running,
     StepStatus.RETRYING: retrying,
+    StepStatus.OUTCOME_UNKNOWN: outcome_unknown,
     StepStatus.SUCCEEDED: succeeded,
     StepStatus.FAILED: failed,
     StepStatus.REJECTED: rejected,
@@ -171,6 +179,7 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.CheckApprovers: lambda: c.CheckApprovers(actor=CLOCK, step=step),
         c.RetryStep: lambda: world.retry(step),
         c.SkipStep: lambda: world.skip(step),
+        c.ResolveOutcome: lambda: world.outcome(step, True),
         c.PauseRun: lambda: c.PauseRun(actor=OPERATOR, reason="Audit."),
         c.ResumeRun: lambda: c.ResumeRun(actor=OPERATOR, reason="Audit."),
         c.CancelRun: lambda: c.CancelRun(actor=OPERATOR, reason="Audit."),
@@ -245,7 +254,11 @@ def test_a_command_on_a_run(status: RunStatus, kind: type[c.Command]) -> None:
 def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
     """A run held back in that status with a step that would accept the command if it were running."""
     step = {c.ClaimActivity: "idle", c.Decide: "p", c.RetryStep: "broken", c.SkipStep: "broken"}.get(kind, "busy")
-    world = World(document(activity("busy"), activity("idle"), activity("broken"), approval("p")))
+    step = "lost" if kind is c.ResolveOutcome else step
+    steps = [activity("busy"), activity("idle"), activity("broken"), activity("lost", effect="at_most_once")]
+    world = World(document(*steps, approval("p")))
+    world.claim("lost")
+    world.ok(world.lost("lost"))
     world.claim("busy")
     world.breaks("broken")
     match status:
@@ -331,7 +344,9 @@ def sent_back() -> World:
 def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
     steps: set[tuple[str, str]] = set()
     runs: set[tuple[str, str]] = set()
-    worlds = [reopened(), sent_back()]
+    denied = outcome_unknown(StepKind.ACTIVITY)
+    denied.ok(denied.outcome("x", False))
+    worlds = [reopened(), sent_back(), denied]
     for place, row in STEP_TABLE.items():
         for kind in row:
             world = BUILD[place[1]](place[0])

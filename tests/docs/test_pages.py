@@ -50,7 +50,7 @@ def test_commands_exist_with_their_options(line: str) -> None:
     words = shlex.split(line)[1:]
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
-    options = {o for p in command.params for o in p.opts} | {"--help", "--version"}
+    options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "--version"}
     unknown = [w for w in words if w.startswith("--") and w not in options]
     assert unknown == [], f"{command.name} has no {unknown}"
     is_group = hasattr(command, "commands")

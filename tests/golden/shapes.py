@@ -12,7 +12,20 @@ from signoff.core.events import EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.rejection import Rejection
 from tests.arch.sources import ROOT
-from tests.core.kit import CLOCK, DIRECTORY, OPERATOR, PEOPLE, World, activity, approval, document, edge, once, wait
+from tests.core.kit import (
+    CLOCK,
+    DIRECTORY,
+    OPERATOR,
+    PEOPLE,
+    World,
+    activity,
+    approval,
+    checked,
+    document,
+    edge,
+    once,
+    wait,
+)
 
 Shape = Callable[[], World]
 SHAPES: dict[str, Shape] = {}
@@ -87,6 +100,7 @@ def automatic_retries_and_a_lost_worker() -> World:
 
 @shape
 def outcome_unknown_and_skipped() -> World:
+    """Recorded before an operator could say what happened; today such a step is not skipped."""
     steps = [activity("pay", effect="at_most_once", output=[{"name": "id"}]), activity("tell")]
     world = World(document(*steps, edges="pay>tell"))
     world.claim("pay")
@@ -337,4 +351,44 @@ def asked_again_after_an_edit() -> World:
     world.ok(world.edit({"amount": 6000}))
     evidence(world, world.vote("q", "ann"), "refused_decision")
     world.approve("q", "cem")
+    return world
+
+
+@shape
+def probes_of_lost_calls() -> World:
+    retry = {"max_attempts": 2, "initial_s": 10.0, "jitter": 0.0}
+    world = World(document(*(checked(i, retry=retry) for i in ("found", "missing", "silent"))))
+    for step in ("found", "missing", "silent"):
+        world.claim(step)
+        world.ok(world.lost(step))
+        world.fire(step)
+    world.done("found", output={"found": True, "result": {"id": "P-77"}})
+    world.done("missing", output={"found": False})
+    world.fire("missing")
+    world.done("missing", output={"id": "P-78"})
+    world.done("silent", output={})
+    world.fire("silent")
+    world.claim("silent")
+    world.ok(world.failure("silent"))
+    world.later(hours=1)
+    world.ok(world.outcome("silent", True, {"id": "P-79"}))
+    return world
+
+
+@shape
+def unknown_outcome_denied_and_confirmed() -> World:
+    steps = [activity("pay", effect="at_most_once", output=[{"name": "id"}]), activity("tell")]
+    world = World(document(*steps, edges="pay>tell"))
+    world.claim("pay")
+    late = world.completion("pay", {"id": "P-77"})
+    world.fire("pay")
+    evidence(world, late, "late_result")
+    evidence(world, world.skip("pay"), "outcome_unknown")
+    world.ok(world.outcome("pay", False))
+    world.claim("pay")
+    world.ok(world.lost("pay"))
+    world.pause()
+    world.ok(world.outcome("pay", True, {"id": "P-77"}))
+    world.resume()
+    world.done("tell")
     return world

@@ -191,6 +191,10 @@ class Cast:
         view = self._view(run_id)
         often = ["pause_run", "resume_run", "resume_run", "retry_step", "retry_step", "retry_step", "skip_step"]
         do = self.dice.choice((*often, "edit_input", "edit_input", "cancel_run", "terminate_run"))
+        doubt = [i for i, s in view.steps.items() if s.status is StepStatus.OUTCOME_UNKNOWN]
+        if (doubt and self.dice.random() < 0.5) or self.dice.random() < 0.02:
+            step = self.dice.choice(doubt or sorted(view.steps))
+            return [self.operation(self.dice.choice(("confirm_effect", "deny_effect")), run_id, step, view.sequence)]
         bad = [i for i, s in view.steps.items() if s.status in (StepStatus.FAILED, StepStatus.EXPIRED)]
         if do in ("retry_step", "skip_step") and bad and self.dice.random() < 0.8:
             step = self.dice.choice(bad)
@@ -207,11 +211,13 @@ class Cast:
         args: dict[str, Any] = {"run_id": run_id, "reason": reason}
         if dice.random() < 0.8:
             args["seen_sequence"] = seen
-        if do in ("retry_step", "skip_step"):
+        if do in ("retry_step", "skip_step", "confirm_effect", "deny_effect"):
             args["step"] = step
         if do == "retry_step" and dice.random() < 0.2:
             args["new_effect"] = True
         if do == "skip_step" and dice.random() < 0.5:
+            args["output"] = {"n": 1}
+        if do == "confirm_effect":
             args["output"] = {"n": 1}
         if do == "edit_input":
             args["input"] = {**draw_input(dice), "extra": 3.0}

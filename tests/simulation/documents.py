@@ -10,6 +10,9 @@ from signoff.core.validate import validate
 
 JSON = dict[str, Any]
 CONNECTOR = "work"
+LOOK = "look"
+"""Asks whether a call happened; it tells the truth."""
+PROBE = {"connector": LOOK, "input": {"key": "=call.key"}, "happened": "answer.found", "output": "answer.given"}
 OUTCOMES = {"activity": ("failed",), "approval": ("rejected", "expired"), "wait": ()}
 CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
 INPUT = [
@@ -68,7 +71,9 @@ def _step(dice: Random, number: int) -> JSON:
         if dice.random() < 0.2:
             timeouts["queue_s"] = 30.0
         made |= {"connector": CONNECTOR, "retry": retry, "timeouts": timeouts}
-        made["effect"] = dice.choice(("idempotent", "idempotent", "at_most_once"))
+        made["effect"] = dice.choice(("idempotent", "idempotent", "at_most_once", "check_first"))
+        if made["effect"] == "check_first":
+            made["probe"] = PROBE
         made["input"] = dice.choice(({}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}))
         made["pool"] = dice.choice(("default", "default", "gpu"))
         if dice.random() < 0.4:

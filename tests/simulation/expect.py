@@ -20,6 +20,8 @@ OPERATIONS: dict[str, type[e.Event]] = {
     "terminate_run": e.RunEnded,
     "retry_step": e.StepRetried,
     "skip_step": e.StepSkipped,
+    "confirm_effect": e.EffectConfirmed,
+    "deny_effect": e.EffectDenied,
     "edit_input": e.InputEdited,
 }
 
@@ -121,6 +123,11 @@ def _operation(ledger: RunLedger, ask: Ask) -> str:
             return "the step changed meanwhile"
         if step.status is StepStatus.RUNNING:
             return "its effect may happen"
+    if ask.do in ("confirm_effect", "deny_effect"):
+        if step is None or step.status is not StepStatus.OUTCOME_UNKNOWN:
+            return "its outcome is not in doubt"
+        if seen is not None and step.changed > seen:
+            return "the step changed meanwhile"
     changed = max(state.input_changed, *(s.changed for s in state.steps.values()))
     if ask.do == "edit_input" and seen is not None and changed > seen:
         return "the run changed meanwhile"

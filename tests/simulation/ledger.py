@@ -43,6 +43,7 @@ class RunLedger(Ledger):
         self.keys: dict[tuple[str, int], str] = {}
         self.unknown: dict[tuple[str, int], bool] = {}
         self.attempts: dict[tuple[str, int], int] = {}
+        self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
 
@@ -64,23 +65,30 @@ class RunLedger(Ledger):
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
                 generation = (event.step, event.generation)
-                if config.effect is EffectContract.AT_MOST_ONCE:
+                if config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST) and not step.probe:
                     assert not self.unknown.get(generation), "an effect of unknown outcome was tried again by itself"
-                self.unknown[generation] = True
+                if not step.probe:
+                    self.unknown[generation] = True
+            case e.ProbeFoundNothing():
+                assert was.steps[event.step].probe, "an answer of no probe"
+                self.unknown[event.step, event.generation] = False
             case e.ActivityFailed():
                 assert was.steps[event.step].fence == event.fence
-                if event.error.code in REPORTED:
+                if event.error.code in REPORTED and not was.steps[event.step].probe:
                     self.unknown[event.step, event.generation] = False
             case e.ActivityScheduled():
-                assert event.key == idempotency_key(was.run_id, event.step, was.steps[event.step])
+                key = idempotency_key(was.run_id, event.step, was.steps[event.step])
+                assert event.key == (f"{key}/probe" if event.probe else key)
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
                 once = config.effect is EffectContract.AT_MOST_ONCE
                 assert not once or event.attempt == 1, "at most once was tried again by itself"
                 count = self.attempts.get((event.step, event.generation), 0) + 1
                 assert event.attempt == count, "attempts are counted one by one"
-                assert count <= config.retry.max_attempts, "more attempts than the policy allows"
                 self.attempts[event.step, event.generation] = count
+                tries = self.tries.get((event.step, event.generation), 0) + (not event.probe)
+                assert max(tries, event.probe) <= config.retry.max_attempts, "more tries than the policy allows"
+                self.tries[event.step, event.generation] = tries
             case e.WaitElapsed() | e.ApprovalExpired():
                 step = was.steps[event.step]
                 assert event.due == step.due, "another timer fired"
@@ -119,7 +127,7 @@ class RunLedger(Ledger):
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
             self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
-        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed):
+        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing):
             self.completions.setdefault((event.step, event.fence), event)
         if not isinstance(event, e.EvidenceRecorded):
             words = getattr(event, "comment", "") or getattr(event, "reason", "")
@@ -129,9 +137,9 @@ class RunLedger(Ledger):
             config: Any = self.plan.steps[event.step].config
             until = event.at + timedelta(seconds=config.timeouts.heartbeat_s)
             self.leases[event.step, event.fence] = {until}
-            self.keys[event.step, event.fence] = idempotency_key(
-                self.mirror.run_id, event.step, self.mirror.steps[event.step]
-            )
+            step = self.mirror.steps[event.step]
+            key = idempotency_key(self.mirror.run_id, event.step, step)
+            self.keys[event.step, event.fence] = f"{key}/probe" if step.probe else key
 
     def _clocks(self, was: RunState, at: datetime) -> None:
         """After a pause every timer has as much time left as before."""

@@ -20,7 +20,7 @@ from typing import Any
 from unittest import mock
 
 from signoff.core import flow, quorum, react, retry
-from signoff.core.decide import activities, advance, approvals, opening, operators, returning, timers
+from signoff.core.decide import activities, advance, approvals, opening, operators, outcomes, returning, timers
 from signoff.core.evolve import runs, steps
 from signoff.engine import handle, people_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
@@ -126,7 +126,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m("lease: its end is not compared", (worker_requests.expire_lease, '" AND lease_until < ?"', '" AND ? > 0"')),
     m("lease: renewed for whoever asks", (leases.renew, " AND fence=? AND status='leased'", " AND fence<>?")),
     m("lease: not renewed", (leases.renew, "? + heartbeat_ms * 1000", "? + 0 * heartbeat_ms")),
-    m("retry: at most once is retried", (retry.may_retry, "if effect in", "if False and effect in")),
+    m("retry: at most once is retried", (retry.may_retry, "if effect is Eff", "if False and effect is Eff")),
     m("retry: one attempt too many", (retry.next_attempt_at, "attempt >= policy", "attempt > policy")),
     # Timers
     m("timer: not due is fired", (timers.fire, "if step.due > build.now", "if False")),
@@ -176,9 +176,9 @@ MUTANTS: tuple[Mutant, ...] = (
     m("people: returned too often", (returning.may_not_return, "step.round >= config.max_rounds", "False")),
     m("people: returned while at work", (returning.may_not_return, "is StepStatus.RUNNING", "is None")),
     # Operators
-    m("operator: an ended run changes", (operators._common, "if state.is_terminal", "if False")),
-    m("operator: no reason", (operators._common, "if not command.reason.strip()", "if False")),
-    m("operator: what was seen is not compared", (operators._seen, "changed > command.seen_sequence", "False")),
+    m("operator: an ended run changes", (operators.may_operate, "if state.is_terminal", "if False")),
+    m("operator: no reason", (operators.may_operate, "if not command.reason.strip()", "if False")),
+    m("operator: what was seen is not compared", (operators.not_changed, "changed > command.seen_sequence", "False")),
     m(
         "operator: skips work under way",
         (operators._unskippable, "step.status is StepStatus.RUNNING", "False"),
@@ -218,6 +218,11 @@ MUTANTS: tuple[Mutant, ...] = (
     m("notices: ids are given again", (leases.remove_outbox, "if i == newest", "if False")),
     m("notices: not written", (journal.Journal._flush, "self._many(_INSERT_OUTBOX, rows.outbox)", "pass")),
     m("approvals: stay in the inbox", (journal, "_CLOSED", "open=0|open=open")),
+    m("lost: tried again without a probe or a person", (activities._attempt_over, "lost = unknown", "lost = False")),
+    m(
+        "outcome: answered where nothing is in doubt",
+        (outcomes.resolve, "is not StepStatus.OUT", "is None and StepStatus.OUT"),
+    ),
     # Flow
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from signoff.core.states import Actor
 from tests.simulation.ask import Ask, is_over
+from tests.simulation.documents import LOOK
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -113,6 +114,9 @@ class SimWorker:
             code, retryable = self.dice.choice((("boom", True), ("boom", True), ("fatal", False)))
             more: dict[str, Any] = {"code": code, "message": f"It went {code}.", "retryable": retryable}
             do = "fail"
+        elif task["connector"] == LOOK:
+            found = self.world.auditor.effects[task["input"]["key"]] > 0
+            do, more = "complete", {"output": {"found": found, "given": {"n": self.world.number()}}}
         else:
             self.world.auditor.effects[task["key"]] += 1
             bad = self.dice.random() < 0.1 * faults.mischief

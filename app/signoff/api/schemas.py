@@ -80,6 +80,14 @@ class Skip(Operate):
     output: Any = None
 
 
+class Resolve(Operate):
+    """What became of a call of unknown outcome; `output` where it happened."""
+
+    step: str
+    happened: bool
+    output: Any = None
+
+
 class EditInput(Operate):
     """The whole new input."""
 

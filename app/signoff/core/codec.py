@@ -94,6 +94,7 @@ DATA_EVENTS: tuple[str, ...] = (
     e.RunStarted.wire,
     e.InputEdited.wire,
     e.ActivitySucceeded.wire,
+    e.EffectConfirmed.wire,
     e.ApprovalSettled.wire,
     e.StepSkipped.wire,
 )

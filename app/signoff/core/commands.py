@@ -140,6 +140,15 @@ class SkipStep(OperatorCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveOutcome(OperatorCommand):
+    """Say whether a call of unknown outcome took effect; `output` only where it `happened`."""
+
+    step: str
+    happened: bool
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditInput(OperatorCommand):
     """Mend the run's input so that a mapping or condition can be evaluated; then retry the step."""
 
@@ -161,5 +170,6 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     TerminateRun,
     RetryStep,
     SkipStep,
+    ResolveOutcome,
     EditInput,
 )

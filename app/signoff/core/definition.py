@@ -138,6 +138,23 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """Finds out whether a call whose answer was lost took effect (effect contract `check_first`).
+
+    Attributes:
+        connector: what is asked; it must not change anything.
+        input: mapping as of an activity; may also read `call.key`, the idempotency key of the lost call.
+        happened: CEL over `answer` (what the probe was told) that gives true or false.
+        output: CEL over `answer` that gives the activity's output where it happened; empty gives the answer.
+    """
+
+    connector: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+    happened: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ActivityConfig:
     """Calls a connector through a worker. `input` is JSON in which texts beginning with `=` are CEL."""
 
@@ -149,6 +166,7 @@ class ActivityConfig:
     timeouts: Timeouts = Timeouts()
     pool: str = "default"
     priority: int = 0
+    probe: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True)

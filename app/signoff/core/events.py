@@ -1,7 +1,8 @@
 """The facts of a run. Each has a wire name and a version; a released one is never changed.
 
-Every event carries `at` (aware UTC). Events that end a step carry `edges`: how each outgoing edge
-resolved, as (edge key, state) pairs, so that replay never evaluates a condition again.
+Every event carries `at` (aware UTC). Events that end a step carry `edges`: how each outgoing edge resolved, as
+(edge key, state) pairs, so that replay never evaluates a condition again. The common part is in `event.py`; events
+about lost answers are in `outcome_events.py`.
 """
 
 from __future__ import annotations
@@ -10,25 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from signoff.core.event import Edges as Edges
+from signoff.core.event import Event as Event
+from signoff.core.event import StepEvent as StepEvent
+from signoff.core.outcome_events import EffectConfirmed as EffectConfirmed
+from signoff.core.outcome_events import EffectDenied as EffectDenied
+from signoff.core.outcome_events import OutcomeUnknown as OutcomeUnknown
+from signoff.core.outcome_events import ProbeFoundNothing as ProbeFoundNothing
 from signoff.core.states import Actor, ErrorInfo
-
-Edges = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Common part of all facts."""
-
-    wire: ClassVar[str] = ""
-    version: ClassVar[int] = 1
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepEvent(Event):
-    """A fact about one step."""
-
-    step: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +84,10 @@ class RunEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityScheduled(StepEvent):
-    """An attempt may be claimed. `input` is resolved; the outside call gets `key`."""
+    """An attempt may be claimed. `input` is resolved; the outside call gets `key`.
+
+    Where `probe` is not 0, it is that probe of a lost call and does none of the work itself.
+    """
 
     wire: ClassVar[str] = "activity.scheduled"
     generation: int
@@ -102,6 +95,7 @@ class ActivityScheduled(StepEvent):
     key: str
     input: Any = None
     queue_due: datetime | None = None
+    probe: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +112,7 @@ class ActivityStarted(StepEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivitySucceeded(StepEvent):
-    """The accepted result of the step's current claim."""
+    """The accepted result of the step's current claim; `probed` where a probe found that it had happened."""
 
     wire: ClassVar[str] = "activity.succeeded"
     generation: int
@@ -126,6 +120,7 @@ class ActivitySucceeded(StepEvent):
     fence: int
     output: Any = None
     edges: Edges = ()
+    probed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +136,13 @@ class ActivityFailed(StepEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryArmed(StepEvent):
-    """The next attempt begins at `due`."""
+    """The next attempt begins at `due`; where `probe` is not 0, it is that probe of a lost call."""
 
     wire: ClassVar[str] = "activity.retry_armed"
     generation: int
     attempt: int
     due: datetime
+    probe: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +338,10 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     ActivitySucceeded,
     ActivityFailed,
     RetryArmed,
+    ProbeFoundNothing,
+    OutcomeUnknown,
+    EffectConfirmed,
+    EffectDenied,
     StepFailed,
     WaitArmed,
     WaitElapsed,

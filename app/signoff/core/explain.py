@@ -22,6 +22,8 @@ ALL_ACTIONS: tuple[str, ...] = (
     "decide",
     "retry_step",
     "skip_step",
+    "confirm_effect",
+    "deny_effect",
     "pause_run",
     "resume_run",
     "cancel_run",
@@ -128,7 +130,9 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
             return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
         case RunStatus.RUNNING:
             active = [
-                s for s in steps if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired")
+                s
+                for s in steps
+                if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired", "outcome_unknown")
             ]
             return " ".join(s.sentence for s in active) or "The run is going on."
 
@@ -137,6 +141,8 @@ def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
     if state.is_terminal:
         return ""
     if state.status is RunStatus.STALLED:
+        if any(s.status == StepStatus.OUTCOME_UNKNOWN for s in steps):
+            return "An operator finds out whether it happened and says so, or cancels the run."
         return "An operator retries or skips the step, mends the input, or cancels the run."
     if state.status is RunStatus.PAUSED:
         return "An operator resumes the run."
@@ -179,6 +185,8 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
     actions = []
     if step.approval and step.status is StepStatus.WAITING and state.status is not RunStatus.PAUSED:
         actions.append("decide")
+    if step.status is StepStatus.OUTCOME_UNKNOWN:
+        actions += ["confirm_effect", "deny_effect"]
     unhandled = not step.outcome or needs_somebody(plan, state, step_id)
     if step.status in (StepStatus.FAILED, StepStatus.EXPIRED) and unhandled:
         actions.append("retry_step")
@@ -212,24 +220,45 @@ def _open_words(
             names = list(dict.fromkeys(f"'{plan.label(e.source)}'" for e in open_edges))
             word = "and" if plan.steps[step_id].join is Join.ALL else "or"
             return f"{label} has not begun.", f"It begins after {listed(names, word)}." if names else ""
+        case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.probe:
+            return _probe_words(step, label)
+        case StepStatus.OUTCOME_UNKNOWN:
+            message = step.error.message if step.error else "its answer was lost"
+            return (
+                sentence(f"The outcome of {label} has been unknown since {clock(step.since)}: {message}"),
+                "An operator says whether it happened: then the run goes on, or the call is made again.",
+            )
         case StepStatus.SCHEDULED:
             return f"{label} has waited for a free worker since {clock(step.since)}.", "A worker takes it."
         case StepStatus.RUNNING:
             return (
                 f"{label} is being done by worker '{step.worker}' since {clock(step.since)} "
-                f"(attempt {step.attempt} of {attempts}).",
+                f"(attempt {step.tries} of {attempts}).",
                 f"It must answer by {clock(step.due)}." if step.due else "",
             )
         case StepStatus.RETRYING:
             message = step.error.message if step.error else "it failed"
             return (
-                sentence(f"{label} failed at attempt {step.attempt} of {attempts}: {message}"),
+                sentence(f"{label} failed at attempt {step.tries} of {attempts}: {message}"),
                 f"It tries again at {clock(step.due)}." if step.due else "",
             )
         case StepStatus.WAITING:
             return _waiting_words(plan, step_id, step, label, waits_for)
         case _:
             return None
+
+
+def _probe_words(step: StepState, label: str) -> tuple[str, str]:
+    lost = sentence(step.error.message) if step.error else "Its answer was lost."
+    said = f"It is not known whether {label} took effect: {lost}"
+    match step.status:
+        case StepStatus.SCHEDULED:
+            return f"{said} A probe waits for a free worker since {clock(step.since)}.", "A worker takes it."
+        case StepStatus.RUNNING:
+            due = f"It must answer by {clock(step.due)}." if step.due else ""
+            return f"{said} Worker '{step.worker}' is finding out (probe {step.probe}).", due
+        case _:
+            return said, f"A probe finds out at {clock(step.due)}." if step.due else ""
 
 
 def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, str]:

@@ -30,6 +30,7 @@ FUNCTIONS = frozenset(
 _STRING = re.compile(r"r?(\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.S)
 _MACRO = re.compile(r"\.\s*(?:map|filter|all|exists|exists_one)\s*\($")
 _PATH = re.compile(r"(?<![\w.])(input|steps)\b((?:\s*\.\s*[A-Za-z_]\w*)*)")
+_EXTRA = re.compile(r"(?<![\w.])(?:answer|call|item|index)\b")
 _POSITION = re.compile(r"<input>:(\d+):(\d+): ?(?:Syntax error: )?([^\n]*)")
 
 
@@ -56,7 +57,7 @@ class Expression:
         has_macro: whether it goes through a list.
         uses: how often it names a value.
         joins: how many `+` it has.
-        roots: which of `input`, `steps` and `run` it names.
+        roots: which of `input`, `steps`, `run` and the names of its own place it names.
     """
 
     source: str
@@ -77,7 +78,7 @@ class Expression:
         """The value as plain JSON-like data.
 
         Args:
-            scope: `input`, `steps` and `run`.
+            scope: `input`, `steps`, `run`, and what else its place offers.
 
         Raises:
             ExpressionError: a value is missing, of the wrong type, or a list is too long.
@@ -113,6 +114,8 @@ class Expression:
             named["steps"] = {name: steps[name] for name, _ in self.steps if name in steps}
         if "run" in self.roots:
             named["run"] = scope["run"]
+        for name in self.roots - ROOTS:
+            named[name] = scope[name]
         return named
 
     def decide(self, scope: Mapping[str, Any]) -> bool:
@@ -123,8 +126,12 @@ class Expression:
         return value
 
 
-def compile_expression(source: str) -> Expression:
+def compile_expression(source: str, extra: frozenset[str] = frozenset()) -> Expression:
     """Compile one expression.
+
+    Args:
+        source: as written.
+        extra: names that its place offers besides `input`, `steps` and `run`.
 
     Raises:
         ExpressionError: with the position of the fault where the parser knows it.
@@ -142,19 +149,20 @@ def compile_expression(source: str) -> Expression:
     bare = _STRING.sub(lambda m: '"' + " " * (len(m.group()) - 2) + '"', source)
     has_macro = _check_macros(bare)
     bound = _bound_names(bare)
+    roots = ROOTS | extra
     for name in program.variables():
-        if name not in ROOTS and name not in bound:
+        if name not in roots and name not in bound:
+            known = ", ".join(["input", "steps", *sorted(extra)])
             raise ExpressionError(
-                f"The name '{name}' is not known; an expression may use input, steps and run.", bare.find(name)
+                f"The name '{name}' is not known; an expression may use {known} and run.", bare.find(name)
             )
     for name in program.functions():
         if name.isidentifier() and not name.startswith("_") and name not in FUNCTIONS:
             raise ExpressionError(f"The function '{name}' is not known.", bare.find(name))
     inputs, steps = _references(bare)
-    roots = ROOTS & set(program.variables())
-    return Expression(
-        source, program, inputs, steps, has_macro, roots, uses=len(_PATH.findall(bare)), joins=bare.count("+")
-    )
+    uses = len(_PATH.findall(bare)) + (len(_EXTRA.findall(bare)) if extra else 0)
+    named = roots & set(program.variables()) - (bound - ROOTS)
+    return Expression(source, program, inputs, steps, has_macro, named, uses=uses, joins=bare.count("+"))
 
 
 def _syntax_error(source: str, text: str) -> ExpressionError:
@@ -233,8 +241,12 @@ def template_expressions(value: Any, path: str = "") -> list[tuple[str, str]]:
     return []
 
 
-def compile_template(value: Any) -> tuple[Template, tuple[Expression, ...]]:
+def compile_template(value: Any, extra: frozenset[str] = frozenset()) -> tuple[Template, tuple[Expression, ...]]:
     """Compile a mapping whose texts may be expressions; literals are passed through.
+
+    Args:
+        value: the mapping.
+        extra: names that its expressions may use besides `input`, `steps` and `run`.
 
     Returns:
         A function of the scope, and the expressions inside (for finding out what they read).
@@ -244,16 +256,16 @@ def compile_template(value: Any) -> tuple[Template, tuple[Expression, ...]]:
             literal = value[1:]
             return (lambda scope: literal), ()
         if value.startswith("="):
-            expression = compile_expression(value[1:])
+            expression = compile_expression(value[1:], extra)
             return expression.evaluate, (expression,)
     elif isinstance(value, Mapping):
-        parts = {k: compile_template(v) for k, v in value.items()}
+        parts = {k: compile_template(v, extra) for k, v in value.items()}
         inner = tuple(e for _, es in parts.values() for e in es)
         if inner:
             made = {k: f for k, (f, _) in parts.items()}
             return (lambda scope: {k: f(scope) for k, f in made.items()}), inner
     elif isinstance(value, list | tuple):
-        listed = [compile_template(v) for v in value]
+        listed = [compile_template(v, extra) for v in value]
         inner = tuple(e for _, es in listed for e in es)
         if inner:
             return (lambda scope: [f(scope) for f, _ in listed]), inner

@@ -11,6 +11,7 @@ from signoff.core.calendar import find_zone
 from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Edge, Step, WaitConfig
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 from signoff.core.graph import topological_order
+from signoff.core.probes import CompiledProbe, compile_probe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +28,7 @@ class Plan:
         templates: compiled input mapping (activity) or displayed values (approval) by step id.
         skip_conditions: compiled safety condition of the skip rule by step id.
         zone: the definition's time zone.
+        probes: compiled probe by step id.
     """
 
     definition: Definition
@@ -40,6 +42,7 @@ class Plan:
     templates: Mapping[str, Template]
     skip_conditions: Mapping[str, Expression]
     zone: ZoneInfo
+    probes: Mapping[str, CompiledProbe]
 
     def label(self, step_id: str) -> str:
         """The label people read, for a step id."""
@@ -80,6 +83,11 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
         templates={s.id: compile_template(template_of(s))[0] for s in definition.steps},
         skip_conditions={s.id: compile_expression(s.skip.condition) for s in definition.steps if s.skip.condition},
         zone=find_zone(definition.policies.zone) or ZoneInfo("UTC"),
+        probes={
+            s.id: compile_probe(s.config.probe)
+            for s in definition.steps
+            if isinstance(s.config, ActivityConfig) and s.config.probe
+        },
     )
 
 

@@ -22,6 +22,7 @@ from signoff.core.effects import (
     TimerSet,
 )
 from signoff.core.plan import Plan
+from signoff.core.probes import connector_of
 from signoff.core.states import RunState, RunStatus, StepStatus
 
 CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
@@ -89,6 +90,9 @@ def _attempts(
             case e.ActivitySucceeded():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
                 rows.pop((event.step, event.generation, event.attempt), None)
+            case e.ProbeFoundNothing():
+                out.append(_moved(event, AttemptStatus.SUCCEEDED))
+                rows.pop((event.step, event.generation, event.attempt), None)
             case e.ActivityFailed():
                 out.append(_moved(event, AttemptStatus.FAILED))
                 rows.pop((event.step, event.generation, event.attempt), None)
@@ -116,7 +120,7 @@ def _put(plan: Plan, event: e.ActivityScheduled, after: RunState) -> AttemptPut:
         event.input,
         config.pool,
         config.priority,
-        config.connector,
+        connector_of(config, event.probe),
     )
 
 
@@ -129,7 +133,7 @@ def _leased(plan: Plan, event: e.ActivityStarted) -> AttemptMoved:
     )
 
 
-def _moved(event: e.ActivitySucceeded | e.ActivityFailed, status: AttemptStatus) -> AttemptMoved:
+def _moved(event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing, status: AttemptStatus) -> AttemptMoved:
     return AttemptMoved(event.step, event.generation, event.attempt, status, event.fence)
 
 

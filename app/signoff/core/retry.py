@@ -30,19 +30,23 @@ def next_attempt_at(
     """
     if attempt >= policy.max_attempts:
         return None
-    pause = min(policy.initial_s * policy.multiplier ** min(attempt - 1, 60), policy.cap_s)
-    pause *= 1 + policy.jitter * jitter
-    due = now + timedelta(seconds=pause)
+    due = now + timedelta(seconds=pause_s(policy, attempt, jitter))
     if policy.total_s is not None and due > first_scheduled_at + timedelta(seconds=policy.total_s):
         return None
     return due
 
 
-def may_retry(policy: RetryPolicy, effect: EffectContract, error: ErrorInfo) -> bool:
-    """Whether automatic retries are allowed after this error.
+def pause_s(policy: RetryPolicy, attempt: int, jitter: float) -> float:
+    """Seconds between attempt `attempt` and the next one."""
+    pause = min(policy.initial_s * policy.multiplier ** min(attempt - 1, 60), policy.cap_s)
+    return pause * (1 + policy.jitter * jitter)
 
-    `at_most_once` is never retried by itself. `check_first` is not either until its probe can run.
+
+def may_retry(policy: RetryPolicy, effect: EffectContract, error: ErrorInfo) -> bool:
+    """Whether automatic retries are allowed after a failure that is known to be one.
+
+    `at_most_once` is never retried by itself.
     """
-    if effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST):
+    if effect is EffectContract.AT_MOST_ONCE:
         return False
     return error.retryable and error.code not in policy.not_retryable

@@ -11,13 +11,17 @@ from typing import Any
 
 
 class StepStatus(StrEnum):
-    """Where a step is. The first line waits or works, the second is final for its generation."""
+    """Where a step is. The first part waits or works, the second is final for its generation.
+
+    `outcome_unknown` waits for nothing but a person who says whether the call took effect.
+    """
 
     PENDING = "pending"
     SCHEDULED = "scheduled"
     RUNNING = "running"
     WAITING = "waiting"
     RETRYING = "retrying"
+    OUTCOME_UNKNOWN = "outcome_unknown"
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -30,7 +34,7 @@ class StepStatus(StrEnum):
 
 
 ACTIVE_STEPS = frozenset({StepStatus.SCHEDULED, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.RETRYING})
-FINAL_STEPS = frozenset(StepStatus) - ACTIVE_STEPS - {StepStatus.PENDING}
+FINAL_STEPS = frozenset(StepStatus) - ACTIVE_STEPS - {StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN}
 
 
 class RunStatus(StrEnum):
@@ -145,6 +149,8 @@ class StepState:
         round: 1, then one more per send-back; part of the idempotency key.
         effect: 1, then one more where an operator declared a new effect.
         attempt: 1, 2, 3 … inside a generation; counted when it is scheduled.
+        uncounted: how many of them were no tries of the work itself but probes.
+        probe: number of the current probe of a lost call, from 1; 0 while none is needed.
         fence: fencing token of the newest claim; grows over all generations.
         changed: sequence of the event that last changed this step.
         due: when `timer` fires; None where none is armed.
@@ -167,6 +173,13 @@ class StepState:
     cause: str = ""
     worker: str = ""
     approval: ApprovalState | None = None
+    uncounted: int = 0
+    probe: int = 0
+
+    @property
+    def tries(self) -> int:
+        """How often the work itself was begun in this generation."""
+        return self.attempt - self.uncounted
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -27,6 +27,7 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.CheckApprovers,
     c.RetryStep,
     c.SkipStep,
+    c.ResolveOutcome,
 )
 RUN_COMMANDS: tuple[type[c.Command], ...] = (
     c.StartRun,
@@ -45,6 +46,7 @@ _USUAL: Row = {
     c.CheckApprovers: "not_open",
     c.RetryStep: "not_failed",
     c.SkipStep: "cannot_skip_now",
+    c.ResolveOutcome: "not_in_doubt",
 }
 _BASE: Mapping[StepKind, Row] = {
     StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, c.Decide: "unknown_step"},
@@ -72,6 +74,7 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
         c.FireTimer: ACCEPTED,
         c.SkipStep: ACCEPTED,
     },
+    (StepKind.ACTIVITY, StepStatus.OUTCOME_UNKNOWN): {c.SkipStep: "outcome_unknown", c.ResolveOutcome: ACCEPTED},
     (StepKind.ACTIVITY, StepStatus.SUCCEEDED): {c.CompleteActivity: "already_known"},
     (StepKind.ACTIVITY, StepStatus.FAILED): {**_MENDABLE, c.FailActivity: "already_known"},
     (StepKind.ACTIVITY, StepStatus.SKIPPED): {},
@@ -156,6 +159,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "paused",
         c.RetryStep: ACCEPTED,
         c.SkipStep: ACCEPTED,
+        c.ResolveOutcome: ACCEPTED,
     },
     RunStatus.CANCELLING: {
         c.ClaimActivity: "not_claimable",
@@ -166,6 +170,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "not_open",
         c.RetryStep: "stopping",
         c.SkipStep: "cannot_skip_now",
+        c.ResolveOutcome: "not_in_doubt",
     },
     RunStatus.TERMINATED: {
         c.ClaimActivity: "not_claimable",
@@ -176,11 +181,12 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "run_over",
         c.RetryStep: "run_over",
         c.SkipStep: "run_over",
+        c.ResolveOutcome: "run_over",
     },
 }
 """What commands on steps meet where the run holds them back: each on a step that would accept it while the run
 is running (a scheduled or running activity, an armed timer of a running activity, an open approval, a failed
-step). Every run that is over answers like `terminated`."""
+step, one of unknown outcome). Every run that is over answers like `terminated`."""
 
 STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))
@@ -188,7 +194,8 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
         "pending": "scheduled waiting failed blocked not_taken cancelled",
         "scheduled": "running retrying skipped cancelled pending",
         "running": "succeeded retrying cancelled",
-        "retrying": "scheduled failed skipped cancelled pending",
+        "retrying": "scheduled failed outcome_unknown skipped cancelled pending",
+        "outcome_unknown": "succeeded cancelled pending",
         "waiting": "succeeded rejected expired failed skipped cancelled pending",
         "succeeded": "pending",
         "rejected": "pending",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from signoff.core.checks.effects import check_effects
 from signoff.core.checks.expressions import check_expressions
 from signoff.core.checks.names import NAME, check_fields, check_names, check_step_names
 from signoff.core.checks.shape import check_edges, check_shape
@@ -25,6 +26,7 @@ _CHECKS: tuple[Callable[[Definition, Surroundings], Iterable[Problem]], ...] = (
     check_shape,
     check_expressions,
     check_steps,
+    check_effects,
 )
 
 ANYWHERE = Surroundings()

@@ -22,6 +22,8 @@ MAY: dict[str, frozenset[str]] = {
     "terminate_run": frozenset({"operator"}),
     "retry_step": frozenset({"operator"}),
     "skip_step": frozenset({"operator"}),
+    "confirm_effect": frozenset({"operator"}),
+    "deny_effect": frozenset({"operator"}),
     "edit_input": frozenset({"operator"}),
     "read_runs": frozenset({"starter", "approver", "operator", "auditor", "administrator", "designer", "publisher"}),
     "read_all_runs": frozenset({"operator", "auditor", "administrator"}),
@@ -35,7 +37,13 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
     return frozenset(name for name, allowed in MAY.items() if allowed & set(roles))
 
 
-WORDS = {"decide": "decide an approval", "save_person": "change an account", "edit_input": "edit a run's input"}
+WORDS = {
+    "decide": "decide an approval",
+    "save_person": "change an account",
+    "edit_input": "edit a run's input",
+    "confirm_effect": "say that a call happened",
+    "deny_effect": "say that a call did not happen",
+}
 
 
 def words_of(name: str) -> str:

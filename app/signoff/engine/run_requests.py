@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from signoff.core import commands as c
@@ -109,5 +110,7 @@ HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "terminate_run": _operator(c.TerminateRun),
     "retry_step": _operator(c.RetryStep, "step", "new_effect"),
     "skip_step": _operator(c.SkipStep, "step", "output"),
+    "confirm_effect": _operator(partial(c.ResolveOutcome, happened=True), "step", "output"),
+    "deny_effect": _operator(partial(c.ResolveOutcome, happened=False), "step"),
     "edit_input": _operator(c.EditInput, "input"),
 }

@@ -55,14 +55,24 @@ def _about_run(event: e.Event) -> str:
 def _about_activity(event: e.Event, label: str) -> str:
     match event:
         case e.ActivityScheduled():
+            if event.probe:
+                return f"A probe may find out whether {label} happened (attempt {event.attempt})."
             return f"{label} may be done (attempt {event.attempt})."
         case e.ActivityStarted():
             return f"Worker '{event.worker}' began {label} (attempt {event.attempt}, fencing token {event.fence})."
         case e.ActivitySucceeded():
+            if event.probed:
+                return f"The probe found that {label} had happened: it succeeded."
             return f"{label} succeeded at attempt {event.attempt}."
+        case e.ProbeFoundNothing():
+            return f"The probe found that {label} had not happened."
+        case e.OutcomeUnknown():
+            return f"The outcome of {label} is unknown: {event.error.message}"
         case e.ActivityFailed():
             return f"Attempt {event.attempt} of {label} failed: {event.error.message}"
         case e.RetryArmed():
+            if event.probe:
+                return f"A probe will find out at {clock(event.due)} whether {label} happened."
             return f"{label} will be tried again at {clock(event.due)} (attempt {event.attempt})."
         case _:
             return ""
@@ -87,6 +97,10 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"The decisions on {label} so far are void: {event.reason}"
         case e.StepSkipped():
             return f"{event.actor.shown} skipped {label}: {event.reason}"
+        case e.EffectConfirmed():
+            return f"{event.actor.shown} said that {label} had happened: {event.reason}"
+        case e.EffectDenied():
+            return f"{event.actor.shown} said that {label} had not happened, so it is done again: {event.reason}"
         case e.StepRetried():
             new = " as a new effect" if event.new_effect else ""
             return f"{event.actor.shown} began {label} again{new}: {event.reason}"

@@ -14,6 +14,7 @@ from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan
+from signoff.core.probes import connector_of
 from signoff.core.react import react
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
@@ -215,8 +216,9 @@ class Transaction:
                 break
             body = scheduled_body(self.journal, a.run, a.scheduled_seq)
             config: Any = self.plan(self.run(None, a.public_id)[0]).steps[a.step].config
+            connector = connector_of(config, body.get("probe", 0))
             task = ReadyTask(
-                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], config.connector, body.get("input")
+                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], connector, body.get("input")
             )
             self._lease(task, slot)
 

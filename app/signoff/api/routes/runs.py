@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import EditInput, NewRun, Operate, Retry, Skip
+from signoff.api.schemas import EditInput, NewRun, Operate, Resolve, Retry, Skip
 from signoff.core.states import RunStatus
 from signoff.engine.views import Person, RunView
 from signoff.errors import InvalidInput
@@ -141,6 +141,14 @@ def retry(run_id: str, body: Retry, signoff: Face, person: Caller, key: Key = ""
 def skip(run_id: str, body: Skip, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
     """Goes past a step, with a reason and maybe a substitute output."""
     return _operate("skip_step", run_id, body, signoff, person, key, step=body.step, output=body.output)
+
+
+@router.post("/runs/{run_id}/resolve-outcome", summary="Say whether a lost call happened")
+def resolve_outcome(run_id: str, body: Resolve, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """It happened: the step succeeds with the output. It did not: called again with the same idempotency key."""
+    if not body.happened:
+        return _operate("deny_effect", run_id, body, signoff, person, key, step=body.step)
+    return _operate("confirm_effect", run_id, body, signoff, person, key, step=body.step, output=body.output)
 
 
 @router.post("/runs/{run_id}/edit-input", summary="Mend the input")

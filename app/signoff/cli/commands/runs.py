@@ -162,6 +162,25 @@ def skip(
     _operate("skip_step", run_id, login, data, reason, step=step, output=substitute)
 
 
+@app.command()
+@explains_errors
+def resolve(
+    run_id: RunId,
+    step: Step,
+    happened: Annotated[bool, typer.Option("--happened/--did-not-happen", help="Whether the call took effect.")],
+    reason: Reason = "",
+    output: Annotated[str, typer.Option("--output", help="What the call gave, as JSON, where it happened.")] = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Say what became of a call whose outcome is unknown."""
+    if not happened:
+        _operate("deny_effect", run_id, login, data, reason, step=step)
+        return
+    given = read_json(output, "The output") if output else None
+    _operate("confirm_effect", run_id, login, data, reason, step=step, output=given)
+
+
 @app.command("edit-input")
 @explains_errors
 def edit_input(

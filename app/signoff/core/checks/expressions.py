@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, Step
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, Probe, Step
 from signoff.core.expression import (
+    ROOTS,
     Expression,
     ExpressionError,
     ExpressionTypeError,
@@ -17,6 +18,7 @@ from signoff.core.expression import (
 )
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of, template_of
+from signoff.core.probes import ANSWER, CALL
 from signoff.core.problem import Problem
 
 MAX_STEP_EXPRESSIONS = 64
@@ -32,6 +34,7 @@ class _Place:
     step: str = ""
     edge: str = ""
     condition: bool = False
+    extra: frozenset[str] = frozenset()
 
     def problem(self, code: str, message: str, remedy: str, position: int = -1) -> Problem:
         text = f"In {self.where}: {message}"
@@ -51,7 +54,7 @@ def check_expressions(d: Definition, _: Surroundings) -> Iterator[Problem]:
             )
     for source, place in _places(d):
         try:
-            expression = compile_expression(source)
+            expression = compile_expression(source, place.extra)
         except ExpressionError as error:
             yield place.problem("bad_expression", str(error), "Correct the expression.", error.position)
             continue
@@ -68,6 +71,8 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
         for path, source in template_expressions(template_of(s)):
             where = f"{_template_name(s)} {path}".strip() + f" of '{s.label}'"
             yield source, _Place(where, before[s.id], step=s.id)
+        if isinstance(s.config, ActivityConfig) and s.config.probe:
+            yield from _probe_places(s, s.config.probe, before[s.id])
         if s.skip.condition:
             where = f"the skip condition of '{s.label}'"
             yield s.skip.condition, _Place(where, frozenset(graph) - {s.id}, step=s.id, condition=True)
@@ -75,6 +80,16 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
         if e.when and e.source in label:
             where = f"the condition from '{label[e.source]}' to '{label.get(e.target, e.target)}'"
             yield e.when, _Place(where, before[e.source] | {e.source}, edge=e.key, condition=True)
+
+
+def _probe_places(s: Step, probe: Probe, usable: frozenset[str]) -> Iterator[tuple[str, _Place]]:
+    for path, source in template_expressions(probe.input):
+        yield source, _Place(f"probe.input {path} of '{s.label}'", usable, step=s.id, extra=CALL)
+    if probe.happened.strip():
+        where = f"probe.happened of '{s.label}'"
+        yield probe.happened, _Place(where, usable, step=s.id, condition=True, extra=ANSWER)
+    if probe.output:
+        yield probe.output, _Place(f"probe.output of '{s.label}'", usable, step=s.id, extra=ANSWER)
 
 
 def _template_name(s: Step) -> str:
@@ -139,7 +154,7 @@ def _wrong_type(d: Definition, expression: Expression, place: _Place) -> Iterato
     """
     read = {f.name: f for f in d.input if f.name in expression.inputs}
     known = all(f.required and (f.type in _SAMPLES or f.options) for f in read.values())
-    if expression.steps or "*" in expression.inputs or not known:
+    if expression.roots - ROOTS or expression.steps or "*" in expression.inputs or not known:
         return
     scope = {
         "input": {name: _sample(f) for name, f in read.items()},

@@ -69,7 +69,12 @@ def _activity(s: Step, c: ActivityConfig, around: Surroundings) -> Iterator[Prob
             "Lengthen the total time or shorten the attempt.",
             s.id,
         )
-    for path, text in _texts(c.input):
+    yield from check_secrets(s, c.input)
+
+
+def check_secrets(s: Step, mapping: dict[str, object]) -> Iterator[Problem]:
+    """Texts of a mapping that look like secrets."""
+    for path, text in _texts(mapping):
         key = path.rsplit(".", 1)[-1].lower().replace("-", "_")
         named = key in _SECRET_KEYS and not text.startswith(("=", "secret:"))
         if named or _SECRET.search(text):

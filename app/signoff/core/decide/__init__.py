@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.core import commands as c
-from signoff.core.decide import activities, approvals, operators, runs, timers
+from signoff.core.decide import activities, approvals, operators, outcomes, runs, timers
 from signoff.core.decide.build import Build
 from signoff.core.events import Event
 from signoff.core.facts import Facts
@@ -32,6 +32,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.TerminateRun: operators.terminate,
     c.RetryStep: operators.retry,
     c.SkipStep: operators.skip,
+    c.ResolveOutcome: outcomes.resolve,
     c.EditInput: operators.edit_input,
 }
 

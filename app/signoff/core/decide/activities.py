@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from signoff.core import commands as c
 from signoff.core import events as e
-from signoff.core.decide.advance import after, fail_step, settle_run
+from signoff.core.decide.advance import after
 from signoff.core.decide.build import Build
+from signoff.core.decide.lost import OUTCOME_UNKNOWN, UNKNOWN_CODES, answer_lost, probe_failed, try_again_or_fail
 from signoff.core.definition import ActivityConfig, EffectContract, StepKind
 from signoff.core.digest import digest_of
-from signoff.core.flow import resolve_edges
+from signoff.core.flow import resolve_edges, scope_of
 from signoff.core.forms import check_values
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
-from signoff.core.retry import may_retry, next_attempt_at
-from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus
+from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus, idempotency_key
 from signoff.errors import InvalidInput
 
-OUTCOME_UNKNOWN = "outcome_unknown"
 MAX_ERROR_CHARS = 4_000
 MAX_ERROR_CODE_CHARS = 80
 
@@ -115,6 +115,9 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
         return refused
     plan, now = build.plan, build.now
     step = build.state.steps[command.step]
+    if step.probe:
+        _probe_answered(build, command)
+        return None
     output, error = _checked_output(build, command)
     if error:
         _attempt_over(build, command.step, step, error)
@@ -132,6 +135,34 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
     )
     after(build, command.step)
     return None
+
+
+def _probe_answered(build: Build, command: c.CompleteActivity) -> None:
+    """A probe was answered: the lost call happened, or it is tried again, or the answer does not say."""
+    plan, step = build.plan, build.state.steps[command.step]
+    claim: dict[str, Any] = {
+        "step": command.step,
+        "generation": step.generation,
+        "attempt": step.attempt,
+        "fence": step.fence,
+    }
+    try:
+        scope = {**scope_of(build.state), "call": {"key": idempotency_key(build.state.run_id, command.step, step)}}
+        happened, found = plan.probes[command.step].judge(scope, plain_json(command.output))
+    except ValueError as problem:
+        _attempt_over(build, command.step, step, ErrorInfo("unclear_probe", f"The answer does not say. {problem}"))
+        return
+    if not happened:
+        build.emit(e.ProbeFoundNothing(at=build.now, **claim))
+        try_again_or_fail(build, command.step, step.error or ErrorInfo(OUTCOME_UNKNOWN, "Its answer was lost."))
+        return
+    output, error = _checked_output(build, replace(command, output=found))
+    if error:
+        _attempt_over(build, command.step, step, error)
+        return
+    edges = resolve_edges(plan, build.state, command.step, "succeeded", output)
+    build.emit(e.ActivitySucceeded(at=build.now, **claim, output=output, edges=edges, probed=True))
+    after(build, command.step)
 
 
 def _checked_output(build: Build, command: c.CompleteActivity) -> tuple[Any, ErrorInfo | None]:
@@ -182,9 +213,8 @@ def attempt_timed_out(build: Build, step_id: str, message: str, code: str) -> No
 def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo) -> None:
     config = build.plan.steps[step_id].config
     assert isinstance(config, ActivityConfig)
-    unknown = error.code in ("worker_lost", "run_timeout", OUTCOME_UNKNOWN)
-    if unknown and config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST):
-        error = ErrorInfo(OUTCOME_UNKNOWN, f"It is not known whether the call took effect. {error.message}", False)
+    unknown = error.code in UNKNOWN_CODES and not step.probe
+    lost = unknown and config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST)
     build.emit(
         e.ActivityFailed(
             at=build.now,
@@ -195,23 +225,12 @@ def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo)
             error=error,
         )
     )
-    due = None
-    if may_retry(config.retry, config.effect, error) and not build.state.stopping:
-        due = next_attempt_at(
-            config.retry,
-            attempt=step.attempt,
-            first_scheduled_at=step.first_scheduled_at or build.now,
-            now=build.now,
-            jitter=build.facts.jitter,
-        )
-    if due is not None:
-        build.emit(
-            e.RetryArmed(at=build.now, step=step_id, generation=step.generation, attempt=step.attempt + 1, due=due)
-        )
-        settle_run(build)
+    if step.probe:
+        probe_failed(build, step_id, error)
+    elif lost:
+        answer_lost(build, step_id, error)
     else:
-        fail_step(build, step_id, error)
-        after(build, step_id)
+        try_again_or_fail(build, step_id, error)
 
 
 def payload_digest(command: c.Command) -> str:

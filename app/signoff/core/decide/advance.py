@@ -192,6 +192,7 @@ def settle_run(build: Build) -> None:
         return
     found = {i: standing(plan, state, i) for i in state.steps if ended_badly(state, i)}
     bad = [i for i, how in found.items() if how is not Standing.DEALT_WITH]
+    unknown = [i for i, s in state.steps.items() if s.status is StepStatus.OUTCOME_UNKNOWN]
     failed = [i for i in bad if state.steps[i].outcome != "rejected"]
     for_sure = [i for i in failed if found[i] is Standing.NEEDED]
     if for_sure and plan.definition.policies.failure is FailurePolicy.FAIL and not state.stopping:
@@ -201,9 +202,10 @@ def settle_run(build: Build) -> None:
         return
     if state.stopping:
         build.emit(e.RunEnded(at=build.now, outcome=state.stopping, reason=state.reason))
-    elif failed:
+    elif failed or unknown:
         if state.status is not RunStatus.STALLED:
-            build.emit(e.RunStalled(at=build.now, reason=stall_reason(build, failed), steps=tuple(failed)))
+            stuck = [*failed, *unknown]
+            build.emit(e.RunStalled(at=build.now, reason=stall_reason(build, stuck), steps=tuple(stuck)))
     elif bad:
         names = ", ".join(f"'{plan.label(i)}'" for i in bad)
         build.emit(e.RunEnded(at=build.now, outcome="rejected", reason=f"Rejected at {names}."))
@@ -218,6 +220,9 @@ def stall_reason(build: Build, failed: list[str]) -> str:
         step = build.state.steps[i]
         if step.outcome == "expired":
             sentences.append(f"Nobody decided '{build.plan.label(i)}' in time.")
+        elif step.status is StepStatus.OUTCOME_UNKNOWN:
+            message = step.error.message if step.error else ""
+            sentences.append(sentence(f"The outcome of '{build.plan.label(i)}' is unknown: {message}"))
         else:
             message = step.error.message if step.error else "no reason was given"
             sentences.append(sentence(f"'{build.plan.label(i)}' failed: {message}"))
@@ -228,5 +233,6 @@ def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) ->
     """Begin to end the run: cancel what has not started, await what runs."""
     build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor))
     for i, s in build.state.steps.items():
-        if s.status is StepStatus.PENDING or (s.status in ACTIVE_STEPS and s.status is not StepStatus.RUNNING):
+        idle = s.status in ACTIVE_STEPS and s.status is not StepStatus.RUNNING
+        if idle or s.status in (StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN):
             build.emit(e.StepCancelled(at=build.now, step=i, reason=reason))

@@ -27,7 +27,8 @@ SKIPPABLE = (
 )
 
 
-def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
+def may_operate(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
+    """What every command of an operator needs: a reason, and a run that is not over."""
     state = build.state
     if not command.reason.strip():
         return Rejection("no_reason", f"Expected a reason to {wanted}.", "Say why; it goes into the audit trail.")
@@ -38,7 +39,8 @@ def _common(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection 
     return None
 
 
-def _seen(build: Build, command: c.OperatorCommand, changed: int, wanted: str) -> Rejection | None:
+def not_changed(build: Build, command: c.OperatorCommand, changed: int, wanted: str) -> Rejection | None:
+    """Refuse where the thing changed (at that sequence) after the operator looked."""
     if command.seen_sequence is not None and changed > command.seen_sequence:
         return Rejection(
             "changed_meanwhile",
@@ -50,7 +52,7 @@ def _seen(build: Build, command: c.OperatorCommand, changed: int, wanted: str) -
 
 def pause(build: Build, command: c.PauseRun) -> Rejection | None:
     """Stop claims and clocks; work under way may still answer."""
-    if refused := _common(build, command, "pause the run"):
+    if refused := may_operate(build, command, "pause the run"):
         return refused
     if build.state.status is RunStatus.PAUSED:
         return Rejection("already_paused", "The run is already paused.", "Nothing to do.", known=True)
@@ -62,7 +64,7 @@ def pause(build: Build, command: c.PauseRun) -> Rejection | None:
 
 def resume(build: Build, command: c.ResumeRun) -> Rejection | None:
     """Go on; clocks are shifted by the pause."""
-    if refused := _common(build, command, "resume the run"):
+    if refused := may_operate(build, command, "resume the run"):
         return refused
     if build.state.status is not RunStatus.PAUSED:
         return Rejection(
@@ -75,7 +77,7 @@ def resume(build: Build, command: c.ResumeRun) -> Rejection | None:
 
 def cancel(build: Build, command: c.CancelRun) -> Rejection | None:
     """Record the intent, stop what has not started, end when what is under way has answered."""
-    if refused := _common(build, command, "cancel the run"):
+    if refused := may_operate(build, command, "cancel the run"):
         return refused
     if build.state.status is RunStatus.CANCELLING:
         again = build.state.stopping == "cancelled"
@@ -87,10 +89,10 @@ def cancel(build: Build, command: c.CancelRun) -> Rejection | None:
 
 def terminate(build: Build, command: c.TerminateRun) -> Rejection | None:
     """End now; whatever still answers is evidence."""
-    if refused := _common(build, command, "terminate the run"):
+    if refused := may_operate(build, command, "terminate the run"):
         return refused
     for i, s in build.state.steps.items():
-        if s.status is StepStatus.PENDING or s.status in ACTIVE_STEPS:
+        if s.status in (StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN) or s.status in ACTIVE_STEPS:
             build.emit(e.StepCancelled(at=build.now, step=i, reason=command.reason))
     build.emit(e.RunEnded(at=build.now, outcome="terminated", reason=command.reason, actor=command.actor))
     return None
@@ -104,7 +106,7 @@ def retry(build: Build, command: c.RetryStep) -> Rejection | None:
         return Rejection("unknown_step", f"There is no step '{command.step}' in this run.", "Correct the name.")
     label = plan.label(command.step)
     wanted = f"retry step '{label}'"
-    if refused := _common(build, command, wanted) or _seen(build, command, step.changed, wanted):
+    if refused := may_operate(build, command, wanted) or not_changed(build, command, step.changed, wanted):
         return refused
     if state.stopping:
         return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
@@ -113,6 +115,7 @@ def retry(build: Build, command: c.RetryStep) -> Rejection | None:
             StepStatus.WAITING: "Decide it, wait for it, or skip it.",
             StepStatus.RUNNING: "Wait for its answer.",
             StepStatus.RETRYING: "It tries again by itself.",
+            StepStatus.OUTCOME_UNKNOWN: "Say first whether it happened.",
             StepStatus.BLOCKED: f"Mend '{plan.label(step.cause)}' first." if step.cause else "Mend its cause first.",
         }.get(step.status, "Nothing to do.")
         return Rejection("not_failed", f"Expected to retry failed step '{label}', but it is {step.status}.", remedy)
@@ -176,7 +179,9 @@ def skip(build: Build, command: c.SkipStep) -> Rejection | None:
     label = plan.label(command.step)
     wanted = f"skip step '{label}'"
     refused = (
-        _common(build, command, wanted) or _seen(build, command, step.changed, wanted) or _unskippable(build, command)
+        may_operate(build, command, wanted)
+        or not_changed(build, command, step.changed, wanted)
+        or _unskippable(build, command)
     )
     if refused:
         return refused
@@ -213,6 +218,12 @@ def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
             f"Expected to {wanted}, but worker '{step.worker}' is at it and its effect may happen.",
             "Wait for its answer, or terminate the run.",
         )
+    if step.status is StepStatus.OUTCOME_UNKNOWN:
+        return Rejection(
+            "outcome_unknown",
+            f"Expected to {wanted}, but its effect may have happened.",
+            "Say first whether it happened.",
+        )
     if step.status not in SKIPPABLE or state.stopping:
         reason = "the run is being stopped" if state.stopping else f"it is {step.status}"
         return Rejection(
@@ -242,15 +253,20 @@ def _unskippable(build: Build, command: c.SkipStep) -> Rejection | None:
 
 def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | None]:
     definition = build.plan.steps[command.step]
+    if command.output is None and definition.skip.needs_output:
+        message = f"Skipping step '{definition.label}' needs a substitute output."
+        return None, Rejection("output_missing", message, "Give one.", evidence=False)
+    return substitute_of(build, command.step, command.output, f"the substitute output of '{definition.label}'")
+
+
+def substitute_of(build: Build, step: str, given: object, what: str) -> tuple[object, Rejection | None]:
+    """An output that a person gives for a step, checked against its schema; `what` names it in sentences."""
+    definition = build.plan.steps[step]
     fields = definition.config.output if isinstance(definition.config, ActivityConfig) else ()
-    if command.output is None:
-        if definition.skip.needs_output:
-            message = f"Skipping step '{definition.label}' needs a substitute output."
-            return None, Rejection("output_missing", message, "Give one.", evidence=False)
+    if given is None:
         return None, None
-    what = f"the substitute output of '{definition.label}'"
     try:
-        output = plain_json(command.output)
+        output = plain_json(given)
     except ValueError as error:
         message = f"Something is wrong with {what}. {error}"
         return None, Rejection("invalid_output", message, "Correct it.", evidence=False)
@@ -268,12 +284,12 @@ def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
     Open approvals that show something else now are asked again.
     """
     wanted = "edit the run's input"
-    if refused := _common(build, command, wanted):
+    if refused := may_operate(build, command, wanted):
         return refused
     if build.state.stopping:
         return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
     changed = max(build.state.input_changed, *(s.changed for s in build.state.steps.values()))
-    if refused := _seen(build, command, changed, wanted):
+    if refused := not_changed(build, command, changed, wanted):
         return refused
     definition = build.plan.definition
     clean, problems = check_values(definition.input, command.input, what=f"the input of '{definition.title}'")

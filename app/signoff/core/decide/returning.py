@@ -48,6 +48,9 @@ def may_not_return(build: Build, command: Decide, step: StepState) -> Rejection 
         message = f"'{label}' is in round {step.round}, the last of {config.max_rounds}."
         return Rejection("no_more_rounds", message, "Approve or reject.", evidence=False)
     for i in _begin_again(build, target):
+        if build.state.steps[i].status is StepStatus.OUTCOME_UNKNOWN or build.state.steps[i].probe:
+            message = f"Expected to return '{label}', but it is not known whether '{build.plan.label(i)}' took effect."
+            return Rejection("effect_under_way", message, "Wait until that is known, then return it.", evidence=False)
         if build.state.steps[i].status is StepStatus.RUNNING:
             message = (
                 f"Expected to return '{label}', but '{build.plan.label(i)}' is being done and its effect may happen."

@@ -9,6 +9,7 @@ from signoff.core.commands import FireTimer
 from signoff.core.decide.activities import attempt_timed_out
 from signoff.core.decide.advance import after, fail_step, schedule
 from signoff.core.decide.build import Build
+from signoff.core.decide.lost import schedule_probe
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges
 from signoff.core.rejection import Rejection
@@ -60,6 +61,9 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
 
 
 def _try_again(build: Build, step_id: str) -> None:
+    if build.state.steps[step_id].probe:
+        schedule_probe(build, step_id)
+        return
     try:
         schedule(build, build.plan.steps[step_id], attempt=build.state.steps[step_id].attempt + 1)
     except ExpressionError as error:

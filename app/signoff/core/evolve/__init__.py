@@ -7,7 +7,7 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve import approvals, runs, steps
+from signoff.core.evolve import approvals, effects, runs, steps
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
 
@@ -25,6 +25,10 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.ActivitySucceeded: steps.succeeded,
     e.ActivityFailed: steps.attempt_failed,
     e.RetryArmed: steps.retry_armed,
+    e.ProbeFoundNothing: effects.probe_found_nothing,
+    e.OutcomeUnknown: effects.outcome_unknown,
+    e.EffectConfirmed: effects.confirmed,
+    e.EffectDenied: effects.denied,
     e.StepFailed: steps.failed,
     e.WaitArmed: steps.wait_armed,
     e.WaitElapsed: steps.elapsed,

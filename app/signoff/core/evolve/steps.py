@@ -30,13 +30,15 @@ def with_step(
     return altered(state, steps=steps, edges={**state.edges, **dict(edges)} if edges else state.edges)
 
 
-def _with_output(state: RunState, step: str, output: Any) -> RunState:
+def with_output(state: RunState, step: str, output: Any) -> RunState:
+    """The state with the output of one step."""
     return altered(state, outputs={**state.outputs, step: output})
 
 
 def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunState:
     """The attempt may be claimed."""
-    first = event.at if event.attempt == 1 else state.steps[event.step].first_scheduled_at
+    old = state.steps[event.step]
+    first = event.at if event.attempt == 1 else old.first_scheduled_at
     return with_step(
         state,
         event.step,
@@ -46,8 +48,10 @@ def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunSta
         first_scheduled_at=first,
         timer=TimerKind.QUEUE if event.queue_due else None,
         due=event.queue_due,
-        error=None,
+        error=old.error if event.probe else None,
         worker="",
+        probe=event.probe,
+        uncounted=old.uncounted + bool(event.probe),
     )
 
 
@@ -67,20 +71,40 @@ def started(plan: Plan, state: RunState, event: e.ActivityStarted) -> RunState:
 
 def succeeded(plan: Plan, state: RunState, event: e.ActivitySucceeded) -> RunState:
     """The step has its output."""
-    state = _with_output(state, event.step, event.output)
+    state = with_output(state, event.step, event.output)
     return with_step(
-        state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="succeeded", edges=event.edges, error=None
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.SUCCEEDED,
+        outcome="succeeded",
+        edges=event.edges,
+        error=None,
+        probe=0,
     )
 
 
 def attempt_failed(plan: Plan, state: RunState, event: e.ActivityFailed) -> RunState:
-    """The attempt is over; what follows decides where the step goes, so only the error is kept."""
-    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, error=event.error, worker="")
+    """The attempt is over; what follows decides where the step goes, so only the error is kept.
+
+    That of a failed probe is in the history: the step keeps the error of the call that was lost.
+    """
+    old = state.steps[event.step]
+    error = old.error if old.probe else event.error
+    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, error=error, worker="")
 
 
 def retry_armed(plan: Plan, state: RunState, event: e.RetryArmed) -> RunState:
     """The next attempt has a time."""
-    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, timer=TimerKind.RETRY, due=event.due)
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.RETRYING,
+        timer=TimerKind.RETRY,
+        due=event.due,
+        probe=event.probe,
+    )
 
 
 def failed(plan: Plan, state: RunState, event: e.StepFailed) -> RunState:
@@ -94,6 +118,7 @@ def failed(plan: Plan, state: RunState, event: e.StepFailed) -> RunState:
         error=event.error,
         edges=event.edges,
         worker="",
+        probe=0,
     )
 
 
@@ -125,7 +150,7 @@ def cancelled(plan: Plan, state: RunState, event: e.StepCancelled) -> RunState:
 def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
     """An operator went past the step; what it had blocked is open again, and the run goes on."""
     state = reopen_after(plan, state, event.step, event.at)
-    state = _with_output(state, event.step, event.output)
+    state = with_output(state, event.step, event.output)
     state = with_step(
         state,
         event.step,
@@ -136,7 +161,7 @@ def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
         error=None,
         worker="",
     )
-    return _run_goes_on(state, event.at)
+    return run_goes_on(state, event.at)
 
 
 def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
@@ -154,7 +179,7 @@ def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
     edges = {k: v for k, v in state.edges.items() if plan.edges[k].source != event.step}
     edges.update(event.edges)
     state = altered(state, steps={**state.steps, event.step: fresh}, edges=edges)
-    return _run_goes_on(state, event.at)
+    return run_goes_on(state, event.at)
 
 
 def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunState:
@@ -175,7 +200,8 @@ def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunSta
     return altered(state, steps=steps, edges=edges)
 
 
-def _run_goes_on(state: RunState, at: datetime) -> RunState:
+def run_goes_on(state: RunState, at: datetime) -> RunState:
+    """A stall ends when a person has done something about it."""
     if state.status is RunStatus.STALLED:
         return altered(state, status=RunStatus.RUNNING, since=at, reason="")
     return state

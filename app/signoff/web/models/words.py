@@ -11,6 +11,7 @@ STEP_WORDS = {
     "running": "Running",
     "waiting": "Waiting",
     "retrying": "Will retry",
+    "outcome_unknown": "Outcome unknown",
     "succeeded": "Succeeded",
     "failed": "Failed",
     "rejected": "Rejected",
@@ -41,6 +42,8 @@ ACTION_WORDS = {
     "edit_input": "Edit input",
     "retry_step": "Retry",
     "skip_step": "Skip",
+    "confirm_effect": "It happened",
+    "deny_effect": "It did not happen",
     "decide": "Decide",
 }
 

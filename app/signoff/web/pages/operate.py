@@ -29,6 +29,8 @@ RUN_WORDS = {
 }
 STEP_WORDS = {
     "retry_step": "A new generation of this step begins; what succeeded before is not repeated.",
+    "confirm_effect": "The call took effect, although its answer was lost: the step succeeds with the output you give.",
+    "deny_effect": "The call took no effect: it is made again with the same idempotency key.",
     "skip_step": "The step counts as done without having been done; the history says so.",
 }
 DONE_WORDS = {
@@ -39,6 +41,8 @@ DONE_WORDS = {
     "edit_input": "The input was changed",
     "retry_step": "Retrying",
     "skip_step": "Skipped",
+    "confirm_effect": "Recorded that it happened",
+    "deny_effect": "Recorded that it did not happen; it is done again",
 }
 HOLDS_WHILE = {"pause_run": "paused", "cancel_run": "cancelling"}
 """States of the run during which what was said about an action is true; others stay true."""
@@ -46,6 +50,8 @@ _LOOKS = {"cancel_run": "error", "terminate_run": "error"}
 FREE = "free"
 """The one field of a substitute output whose fields are not declared."""
 _SUBSTITUTE = Field(FREE, "Substitute output (JSON object)", FieldType.OBJECT, required=False)
+
+_GIVEN = Field(FREE, "What the call gave (JSON object)", FieldType.OBJECT, required=False)
 
 
 class Operations:
@@ -146,10 +152,12 @@ def _more(action: str, view: RunView, step: str) -> Any:
     """What the dialog asks for besides the reason."""
     if action == "edit_input":
         return FieldForm(view.plan.definition.input, view.state.input, what="the input")
-    if action == "skip_step":
+    if action in ("skip_step", "confirm_effect"):
+        what = "the substitute output" if action == "skip_step" else "what the call gave"
         config = view.plan.steps[step].config
         fields = config.output if isinstance(config, ActivityConfig) else ()
-        return FieldForm(fields or (_SUBSTITUTE,), what="the substitute output")
+        free = _SUBSTITUTE if action == "skip_step" else _GIVEN
+        return FieldForm(fields or (free,), what=what)
     if action == "retry_step" and isinstance(view.plan.steps[step].config, ActivityConfig):
         return pmui.Checkbox(
             label="A new effect: the outside service gets a new idempotency key", value=False, margin=(0, 0, 12, 0)

@@ -161,7 +161,7 @@ class _RunPage:
 
 
 def _first_of_interest(view: RunView) -> str:
-    order = ("failed", "expired", "waiting", "retrying", "running", "scheduled")
+    order = ("outcome_unknown", "failed", "expired", "waiting", "retrying", "running", "scheduled")
     by_status = {view.state.steps[i].status.value: i for i in reversed(list(view.plan.steps))}
     return next((by_status[s] for s in order if s in by_status), "")
 

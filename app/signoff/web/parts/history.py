@@ -15,6 +15,8 @@ _COLOURS = (
     ("failed", "failed"),
     ("rejected", "rejected"),
     ("expired", "expired"),
+    ("outcome_unknown", "outcome_unknown"),
+    ("effect.confirmed", "succeeded"),
     ("skipped", "skipped"),
     ("stalled", "stalled"),
     ("blocked", "blocked"),
@@ -50,7 +52,7 @@ def attempts_list(attempts: Iterable[AttemptView]) -> Safe:
     rows = "".join(
         f"<li><span class='dot' style='--c:var(--s-{_attempt_colour(a.status)})'></span><div class='what'>"
         f"Attempt {a.attempt}{f' (generation {a.generation})' if a.generation > 1 else ''}: "
-        f"{badge(_attempt_colour(a.status), step_word(a.status).lower())}"
+        f"{badge(_attempt_colour(a.status), step_word(_attempt_colour(a.status)).lower())}"
         f"<div class='soft small'>{clock(a.created_at)}{_worker(a)}</div></div></li>"
         for a in attempts
     )
@@ -65,6 +67,4 @@ def _attempt_colour(status: str) -> str:
     known = {"succeeded", "failed", "running", "scheduled", "cancelled", "expired"}
     if status in known:
         return status
-    return {"done": "succeeded", "available": "scheduled", "claimed": "running", "lost": "failed"}.get(
-        status, "pending"
-    )
+    return {"ready": "scheduled", "held": "paused", "leased": "running"}.get(status, "pending")

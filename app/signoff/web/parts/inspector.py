@@ -39,6 +39,7 @@ from signoff.web.parts.inputs import (
     words_of,
 )
 from signoff.web.parts.panes import html
+from signoff.web.parts.probe import probe_inputs
 from signoff.web.parts.rows import FieldRows, MappingRows
 
 Edit = Callable[[Sheet], Sheet | Rejection]
@@ -91,7 +92,7 @@ def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply)
     more: list[tuple[str, list[Any]]] = []
     match step.config:
         case ActivityConfig() as c:
-            own, more = _activity(c, around, config), _activity_more(step, config)
+            own, more = _activity(c, around, config), _activity_more(step, around, config)
         case ApprovalConfig() as c:
             own, more = _approval(c, around, config), _approval_more(c, config)
         case WaitConfig() as c:
@@ -114,7 +115,7 @@ def _activity(c: ActivityConfig, around: Surroundings, config: Callable[..., Non
     ]
 
 
-def _activity_more(step: Step, config: Callable[..., None]) -> list[tuple[str, list[Any]]]:
+def _activity_more(step: Step, around: Surroundings, config: Callable[..., None]) -> list[tuple[str, list[Any]]]:
     c = step.config
     assert isinstance(c, ActivityConfig)
     now: dict[str, Any] = {"retry": c.retry, "timeouts": c.timeouts}
@@ -145,7 +146,8 @@ def _activity_more(step: Step, config: Callable[..., None]) -> list[tuple[str, l
         text_input("Pool", c.pool, lambda v: config(pool=v), limit=63),
         number_input("Priority", c.priority, lambda v: config(priority=v), whole=True),
     ]
-    return [("Retries", retry), ("Time limits and workers", timeouts)]
+    parts = [("Retries", retry), ("Time limits and workers", timeouts)]
+    return [("Probe of a lost call", probe_inputs(c, around, config)), *parts]
 
 
 def _approval(c: ApprovalConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:

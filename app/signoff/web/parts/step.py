@@ -28,7 +28,7 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
     ]
     if "decide" in explained.actions:
         parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', 'Decide this', css='button main')}</p>")
-    if state.error and state.status.value not in ("failed", "retrying"):
+    if state.error and state.status.value not in ("failed", "retrying", "outcome_unknown"):
         parts.append(notice(state.error.message, "warning"))
     parts.append(pairs(_facts(view, step_id)))
     if state.approval and state.approval.votes:
@@ -49,8 +49,10 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
     step, state = view.plan.steps[step_id], view.state.steps[step_id]
     facts: dict[str, Any] = {"Name in expressions": Safe(f'<span class="mono">steps.{esc(step_id)}</span>')}
     match step.config:
-        case ActivityConfig(connector=connector):
+        case ActivityConfig(connector=connector, probe=probe):
             facts["Calls"] = connector
+            if probe:
+                facts["If its answer is lost"] = f"asks {probe.connector} whether it happened"
         case ApprovalConfig(groups=groups, people=people):
             facts["Asks"] = ", ".join((*groups, *people))
         case _:

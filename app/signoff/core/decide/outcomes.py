@@ -1,0 +1,60 @@
+"""An operator says what became of a call whose outcome nobody knows (semantics §6, `at_most_once`)."""
+
+from __future__ import annotations
+
+from signoff.core import commands as c
+from signoff.core import events as e
+from signoff.core.decide.advance import advance, after
+from signoff.core.decide.build import Build
+from signoff.core.decide.operators import may_operate, not_changed, substitute_of
+from signoff.core.definition import ActivityConfig
+from signoff.core.flow import resolve_edges
+from signoff.core.rejection import Rejection
+from signoff.core.states import StepStatus
+
+
+def resolve(build: Build, command: c.ResolveOutcome) -> Rejection | None:
+    """It happened: the step succeeds with the output given. It did not: called again with the same key."""
+    state, plan = build.state, build.plan
+    step = state.steps.get(command.step)
+    if step is None:
+        return Rejection("unknown_step", f"There is no step '{command.step}' in this run.", "Correct the name.")
+    label = plan.label(command.step)
+    wanted = f"say what became of step '{label}'"
+    if refused := may_operate(build, command, wanted) or not_changed(build, command, step.changed, wanted):
+        return refused
+    if step.status is not StepStatus.OUTCOME_UNKNOWN:
+        message = f"Expected to {wanted}, but its outcome is not in doubt: it is {step.status}."
+        return Rejection("not_in_doubt", message, "Nothing to do.")
+    if not command.happened:
+        build.emit(
+            e.EffectDenied(
+                at=build.now,
+                step=command.step,
+                generation=step.generation + 1,
+                actor=command.actor,
+                reason=command.reason,
+            )
+        )
+        advance(build, [command.step])
+        return None
+    config = plan.steps[command.step].config
+    if command.output is None and isinstance(config, ActivityConfig) and config.output:
+        message = f"Expected to {wanted}, but what it gave is missing."
+        return Rejection("output_missing", message, "Give its output.", evidence=False)
+    output, wrong = substitute_of(build, command.step, command.output, f"the output of '{label}'")
+    if wrong:
+        return wrong
+    build.emit(
+        e.EffectConfirmed(
+            at=build.now,
+            step=command.step,
+            generation=step.generation,
+            actor=command.actor,
+            reason=command.reason,
+            output=output,
+            edges=resolve_edges(plan, state, command.step, "succeeded", output),
+        )
+    )
+    after(build, command.step)
+    return None

@@ -1,0 +1,50 @@
+"""How facts about lost answers change the state: probes, unknown outcomes and what people say about them."""
+
+from __future__ import annotations
+
+from signoff.core import events as e
+from signoff.core.altered import altered
+from signoff.core.evolve.steps import run_goes_on, with_output, with_step
+from signoff.core.plan import Plan
+from signoff.core.states import RunState, StepState, StepStatus
+
+
+def probe_found_nothing(plan: Plan, state: RunState, event: e.ProbeFoundNothing) -> RunState:
+    """The lost call did not happen; what follows decides where the step goes."""
+    return with_step(state, event.step, event.at, status=StepStatus.RETRYING, worker="", probe=0)
+
+
+def outcome_unknown(plan: Plan, state: RunState, event: e.OutcomeUnknown) -> RunState:
+    """A person has to say what became of the call."""
+    return with_step(
+        state, event.step, event.at, status=StepStatus.OUTCOME_UNKNOWN, error=event.error, worker="", probe=0
+    )
+
+
+def confirmed(plan: Plan, state: RunState, event: e.EffectConfirmed) -> RunState:
+    """It happened: the step has its output, and the run goes on."""
+    state = with_output(state, event.step, event.output)
+    state = with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.SUCCEEDED,
+        outcome="succeeded",
+        edges=event.edges,
+        error=None,
+    )
+    return run_goes_on(state, event.at)
+
+
+def denied(plan: Plan, state: RunState, event: e.EffectDenied) -> RunState:
+    """It did not happen: pending again in a new generation, with the same idempotency key."""
+    old = state.steps[event.step]
+    fresh = StepState(
+        generation=event.generation,
+        round=old.round,
+        effect=old.effect,
+        fence=old.fence,
+        changed=state.sequence,
+        since=event.at,
+    )
+    return run_goes_on(altered(state, steps={**state.steps, event.step: fresh}), event.at)

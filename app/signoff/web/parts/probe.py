@@ -1,0 +1,47 @@
+"""The part of the designer's side panel that says how to find out whether a lost call happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from signoff.core.definition import ActivityConfig, Probe
+from signoff.core.validate import Surroundings
+from signoff.web.parts.forms import NOTHING
+from signoff.web.parts.inputs import choice_input, text_input
+from signoff.web.parts.rows import MappingRows
+
+
+def probe_inputs(c: ActivityConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:
+    """Editors for the probe of an activity; when all of it is empty again, there is none."""
+    probe = c.probe or Probe()
+
+    def change(**changes: Any) -> None:
+        nonlocal probe
+        probe = replace(probe, **changes)
+        config(probe=None if probe == Probe() else probe)
+
+    calls = {"nothing": NOTHING} | {name: name for name in sorted(around.connectors or ())}
+    return [
+        choice_input(
+            "Asks",
+            calls,
+            probe.connector or NOTHING,
+            lambda v: change(connector=v.strip()),
+            help="needed where a lost answer is checked first; it must not change anything",
+        ),
+        MappingRows("Input of the probe", probe.input, lambda v: change(input=v)),
+        text_input(
+            "It happened when",
+            probe.happened,
+            lambda v: change(happened=v.strip().removeprefix("=")),
+            help="an expression over the answer, such as answer.body.found; call.key is the idempotency key",
+        ),
+        text_input(
+            "Then the output is",
+            probe.output,
+            lambda v: change(output=v.strip().removeprefix("=")),
+            help="an expression such as answer.body.payment; empty: the whole answer",
+        ),
+    ]
