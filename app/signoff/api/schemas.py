@@ -45,6 +45,12 @@ class Reason(Body):
     reason: str = Field(max_length=4000)
 
 
+class Retire(Reason):
+    """Why, and which version; without one the whole definition is meant."""
+
+    version: int | None = Field(default=None, ge=1)
+
+
 class Check(Body):
     """A definition to be checked without storing it."""
 

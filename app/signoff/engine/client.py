@@ -79,9 +79,24 @@ class Signoff:
         """Freeze a revision; answers {"version", "digest", "created"}; the same content gives the same version back."""
         return self.do("publish", actor, tenant, name=name, revision=revision)
 
-    def archive(self, actor: Actor, tenant: str, name: str, reason: str) -> dict[str, Any]:
-        """No new runs of this definition; open runs go on."""
-        return self.do("archive", actor, tenant, name=name, reason=reason)
+    def archive(
+        self, actor: Actor, tenant: str, name: str, reason: str, *, version: int | None = None, archived: bool = True
+    ) -> dict[str, Any]:
+        """No new runs of this definition, or of one version; open runs go on. `archived=False` takes it back.
+
+        New runs use the newest version that is not archived; answers its number as "new_runs_use".
+        """
+        return self.do("archive" if archived else "unarchive", actor, tenant, name=name, reason=reason, version=version)
+
+    def delete_version(self, actor: Actor, tenant: str, name: str, version: int, reason: str) -> dict[str, Any]:
+        """Delete a version that never ran and is not the newest; Refused otherwise."""
+        return self.do("delete_version", actor, tenant, name=name, version=version, reason=reason)
+
+    def restore_draft(
+        self, actor: Actor, tenant: str, name: str, version: int, *, based_on: int | None = None
+    ) -> dict[str, Any]:
+        """Make a version's content the next draft revision; answers {"revision"}."""
+        return self.do("restore_draft", actor, tenant, name=name, version=version, based_on=based_on)
 
     # Runs
 

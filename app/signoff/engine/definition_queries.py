@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from signoff.core.definition import Definition
+from signoff.core.diff import Change, compare
 from signoff.core.document import read_document
 from signoff.core.validate import Surroundings, validate
 from signoff.engine.views import DefinitionRow, DraftView, VersionView
+from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
 from signoff.store.reads import definitions as d
 from signoff.store.reads.reader import Reader
@@ -55,13 +58,45 @@ class DefinitionQueries:
         )
 
     def find_version(self, tenant: str, name: str, version: int | None = None) -> VersionView | None:
-        """A published version, the newest by default."""
+        """A published version; by default the one new runs use: the newest that is not archived, if there is one."""
         found = [v for v in d.list_versions(self._reader, tenant, name) if version in (None, v[1])]
-        return _version_view(found[0]) if found else None
+        return _version_view(next((v for v in found if not v[7]), found[0])) if found else None
 
     def list_versions(self, tenant: str, name: str) -> list[VersionView]:
         """All published versions, newest first."""
         return [_version_view(v) for v in d.list_versions(self._reader, tenant, name)]
+
+    def compare(self, tenant: str, name: str, old: int | None = None, new: int | None = None) -> tuple[Change, ...]:
+        """What differs from one content of a definition to another, as changes with sentences.
+
+        Args:
+            tenant: whose definition.
+            name: of the definition.
+            old: a published version; the newest by default.
+            new: a published version; the draft by default.
+
+        Raises:
+            NotFound: there is no such version or draft.
+            InvalidInput: the draft cannot be read.
+        """
+        before = self.find_version(tenant, name, old)
+        if before is None:
+            what = f"version {old}" if old else "published version"
+            raise NotFound(f"There is no {what} of '{name[:60]}'.", remedy="Check name and number.")
+        return compare(before.definition, self._newer(tenant, name, new))
+
+    def _newer(self, tenant: str, name: str, version: int | None) -> Definition:
+        if version is not None:
+            found = self.find_version(tenant, name, version)
+            if found is None:
+                raise NotFound(f"There is no version {version} of '{name[:60]}'.", remedy="Check name and number.")
+            return found.definition
+        draft = self.find_draft(tenant, name)
+        if draft is None:
+            raise NotFound(f"There is no draft '{name[:60]}'.", remedy="Save it first.")
+        if draft.definition is None:
+            raise InvalidInput(f"The draft of '{name[:60]}' cannot be read.", remedy="Mend it first.")
+        return draft.definition
 
 
 def _version_view(row: tuple[Any, ...]) -> VersionView:

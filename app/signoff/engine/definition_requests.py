@@ -30,7 +30,7 @@ def handlers(connectors: Collection[str]) -> dict[str, Callable[[Transaction, Re
     def publish(tx: Transaction, r: Request) -> Answer:
         return _publish(tx, r, connectors)
 
-    return {"create_draft": create_draft, "save_draft": save_draft, "publish": publish, "archive": archive}
+    return {"create_draft": create_draft, "save_draft": save_draft, "publish": publish}
 
 
 def _checked(r: Request) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -127,6 +127,8 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str]) -> Answer
     digest = definition_digest(definition)
     same = d.find_digest(tx.journal, definition_id, digest)
     if same is not None:
+        if same.archived:
+            tx.direct(lambda journal: _take_back(journal, tx, r, definition_id, same.version))
         return ok(name=name, version=same.version, digest=digest, created=False)
 
     def write(journal: Any) -> int:
@@ -146,21 +148,11 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str]) -> Answer
     return ok(name=name, version=tx.direct(write), digest=digest, created=True)
 
 
-def archive(tx: Transaction, r: Request) -> Answer:
-    """No new runs of a definition."""
-    name, reason = required(r.args, "name"), str(r.args.get("reason") or "").strip()
-    definition_id = d.find_definition(tx.journal, r.tenant, name)
-    if definition_id is None:
-        raise NotFound(f"There is no definition '{name[:60]}'.", remedy="Check the name.")
-    if not reason:
-        raise InvalidInput(f"Expected a reason to archive '{name}'.", code="no_reason", remedy="Say why.")
-
-    def write(journal: Any) -> None:
-        d.set_archived(journal, definition_id)
-        _audit(tx, r, "archive", name, reason)
-
-    tx.direct(write)
-    return ok(name=name)
+def _take_back(journal: Any, tx: Transaction, r: Request, definition_id: int, version: int) -> None:
+    """Publishing the content of an archived version once more takes its archiving back."""
+    d.set_archived(journal, definition_id, None, False)
+    d.set_archived(journal, definition_id, version, False)
+    _audit(tx, r, "unarchive", str(r.args.get("name")), f"version {version} was published again")
 
 
 def _audit(tx: Transaction, r: Request, action: str, subject: str, message: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
-from signoff.engine import definition_requests, people_requests, run_requests, worker_requests
+from signoff.engine import definition_requests, people_requests, run_requests, version_requests, worker_requests
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Dispatcher
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
@@ -42,6 +42,7 @@ class Engine:
             **run_requests.HANDLERS,
             **worker_requests.handlers(self.dispatcher),
             **definition_requests.handlers(connectors),
+            **version_requests.HANDLERS,
             **people_requests.handlers(),
         }
 

@@ -86,11 +86,10 @@ def _version(rows: list[tuple[Any, ...]]) -> VersionRow | None:
 
 
 def find_version(journal: Journal, tenant: str, name: str, version: int | None) -> VersionRow | None:
-    """A version by number, the newest by default."""
+    """A version by number; by default the one new runs use: the newest that is not archived, if there is one."""
     if version is None:
-        return _version(
-            journal.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? ORDER BY v.version DESC LIMIT 1", (tenant, name))
-        )
+        order = "ORDER BY v.archived OR d.archived, v.version DESC LIMIT 1"
+        return _version(journal.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? {order}", (tenant, name)))
     return _version(journal.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? AND v.version=?", (tenant, name, version)))
 
 
@@ -110,10 +109,7 @@ def add_version(
     journal: Journal, tenant: str, definition_id: int, digest: str, document: object, layout: object, by: str, at: int
 ) -> int:
     """Freeze content as the next version; returns its number."""
-    newest = journal.rows(
-        "SELECT coalesce(max(version), 0) FROM definition_version WHERE definition_id=?", (definition_id,)
-    )
-    version: int = newest[0][0] + 1
+    version = newest_version(journal, definition_id) + 1
     journal.write(
         "INSERT INTO definition_version(tenant, definition_id, version, digest, document, layout, published_by,"
         " published_at, archived) VALUES (?,?,?,?,?,?,?,?,0)",
@@ -123,6 +119,42 @@ def add_version(
     return version
 
 
-def set_archived(journal: Journal, definition_id: int) -> None:
-    """No new runs; open runs and their versions stay."""
-    journal.write("UPDATE definition SET archived=1 WHERE id=?", (definition_id,))
+def set_archived(journal: Journal, definition_id: int, version: int | None, archived: bool) -> None:
+    """Archive a version, or the whole definition, or take that back; open runs and their versions stay."""
+    if version is None:
+        journal.write("UPDATE definition SET archived=? WHERE id=?", (int(archived), definition_id))
+    else:
+        journal.write(
+            "UPDATE definition_version SET archived=? WHERE definition_id=? AND version=?",
+            (int(archived), definition_id, version),
+        )
+
+
+def count_runs(journal: Journal, version_id: int) -> tuple[int, int]:
+    """How many runs a version has, and how many of them are open."""
+    found = journal.rows(
+        "SELECT count(*), coalesce(sum(status IN ('running', 'paused', 'stalled', 'cancelling', 'compensating')), 0)"
+        " FROM run WHERE version_id=?",
+        (version_id,),
+    )
+    return found[0][0], found[0][1]
+
+
+def newest_version(journal: Journal, definition_id: int) -> int:
+    """The highest number given so far; 0 where nothing was published."""
+    found = journal.rows(
+        "SELECT coalesce(max(version), 0) FROM definition_version WHERE definition_id=?", (definition_id,)
+    )
+    return int(found[0][0])
+
+
+def remove_version(journal: Journal, version_id: int) -> None:
+    """Delete a version that nothing refers to; the foreign key of runs refuses any other."""
+    journal.write("DELETE FROM definition_version WHERE id=?", (version_id,))
+
+
+def find_layout(journal: Journal, version_id: int) -> dict[str, Any]:
+    """Positions on the canvas that were kept with a version."""
+    found = journal.rows("SELECT layout FROM definition_version WHERE id=?", (version_id,))
+    layout: dict[str, Any] = (load(found[0][0]) if found else None) or {}
+    return layout

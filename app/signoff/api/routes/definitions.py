@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import Check, NewDraft, Publish, Reason, SaveDraft
+from signoff.api.schemas import Check, NewDraft, Publish, Retire, SaveDraft
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.validate import is_publishable, validate
@@ -63,10 +63,40 @@ def publish(name: str, body: Publish, signoff: Face, person: Caller) -> dict[str
     return signoff.publish(actor_of(person), person.tenant, name, body.revision)
 
 
-@router.post("/definitions/{name}/archive", summary="Archive a definition")
-def archive(name: str, body: Reason, signoff: Face, person: Caller) -> dict[str, Any]:
-    """No new runs; open runs go on."""
-    return signoff.archive(actor_of(person), person.tenant, name, body.reason)
+@router.post("/definitions/{name}/archive", summary="Archive a definition or a version")
+def archive(name: str, body: Retire, signoff: Face, person: Caller) -> dict[str, Any]:
+    """No new runs; open runs go on. New runs use the newest version that is not archived."""
+    return signoff.archive(actor_of(person), person.tenant, name, body.reason, version=body.version)
+
+
+@router.post("/definitions/{name}/unarchive", summary="Take archiving back")
+def unarchive(name: str, body: Retire, signoff: Face, person: Caller) -> dict[str, Any]:
+    """New runs may start again."""
+    return signoff.archive(actor_of(person), person.tenant, name, body.reason, version=body.version, archived=False)
+
+
+@router.post("/definitions/{name}/versions/{version}/restore", summary="Make a version the draft")
+def restore(name: str, version: int, signoff: Face, person: Caller) -> dict[str, Any]:
+    """The version's content becomes the next draft revision."""
+    return signoff.restore_draft(actor_of(person), person.tenant, name, version)
+
+
+@router.delete("/definitions/{name}/versions/{version}", summary="Delete a version that never ran")
+def delete_version(name: str, version: int, reason: str, signoff: Face, person: Caller) -> dict[str, Any]:
+    """Refused where runs of it exist or it is the newest."""
+    return signoff.delete_version(actor_of(person), person.tenant, name, version, reason)
+
+
+@router.get("/definitions/{name}/compare", summary="Compare two versions", dependencies=[allowed("read_definitions")])
+def compare(
+    name: str,
+    signoff: Face,
+    person: Caller,
+    old: Annotated[int | None, Query(ge=1)] = None,
+    new: Annotated[int | None, Query(ge=1)] = None,
+) -> list[dict[str, Any]]:
+    """What differs, in sentences: from `old` (the newest version by default) to `new` (the draft by default)."""
+    return [plain(c) for c in signoff.queries.compare(person.tenant, name, old, new)]
 
 
 @router.get("/definitions/{name}/versions", summary="List versions", dependencies=[allowed("read_definitions")])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
 from signoff.cli.output import explains_errors, print_json, print_table, say
+from signoff.core.definition import Definition
+from signoff.core.diff import compare
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.validate import is_publishable, validate
-from signoff.errors import NotFound
+from signoff.errors import InvalidInput, NotFound
 
 app = typer.Typer(no_args_is_help=True, help="Definitions: drafts and published versions.")
 Name = Annotated[str, typer.Argument(help="Name of the definition.")]
@@ -106,13 +108,97 @@ def publish(name: Name, login: As = "", data: Data = DEFAULT_DATA, as_json: Json
 
 @app.command()
 @explains_errors
-def archive(
+def diff(
     name: Name,
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
-    login: As = "",
+    old: Annotated[int | None, typer.Option("--old", help="Version; the newest by default.")] = None,
+    new: Annotated[int | None, typer.Option("--new", help="Version; the draft by default.")] = None,
     data: Data = DEFAULT_DATA,
+    as_json: Json = False,
 ) -> None:
-    """No new runs of a definition; open runs go on."""
+    """Say what differs between two versions, or what publishing the draft would change."""
     with connected(data) as signoff:
-        signoff.archive(actor(login), TENANT, name, reason)
-    say(f"'{name}' is archived.")
+        changes = signoff.queries.compare(TENANT, name, old, new)
+    if as_json:
+        print_json(changes)
+        return
+    for change in changes:
+        say(change.sentence)
+    if not changes:
+        say("Nothing differs.")
+
+
+@app.command("diff-files")
+@explains_errors
+def diff_files(
+    old: Annotated[Path, typer.Argument(help="JSON file with the older definition.")],
+    new: Annotated[Path, typer.Argument(help="JSON file with the newer one.")],
+    as_json: Json = False,
+) -> None:
+    """Say what differs between two definitions in files; needs no engine."""
+    changes = compare(_read_file(old), _read_file(new))
+    if as_json:
+        print_json(changes)
+        return
+    for change in changes:
+        say(change.sentence)
+    if not changes:
+        say("Nothing differs.")
+
+
+def _read_file(file: Path) -> Definition:
+    document = read_json(f"@{file}", "The definition")
+    definition, problems = read_document(document.get("document", document))
+    if definition is None or problems:
+        why = problems[0].sentence if problems else "it is empty"
+        raise InvalidInput(f"'{file}' holds no definition: {why}", remedy="Mend it first.")
+    return definition
+
+
+Why = Annotated[str, typer.Option("--reason", help="Why.")]
+One = Annotated[int | None, typer.Option("--version", help="Only this version; the whole definition by default.")]
+Number = Annotated[int, typer.Argument(help="Number of the version.")]
+
+
+@app.command()
+@explains_errors
+def archive(name: Name, reason: Why = "", version: One = None, login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """No new runs of a definition or a version; open runs go on."""
+    with connected(data) as signoff:
+        answer = signoff.archive(actor(login), TENANT, name, reason, version=version)
+    say(f"{_what(name, version)} is archived. {_used(answer)}")
+
+
+@app.command()
+@explains_errors
+def unarchive(name: Name, reason: Why = "", version: One = None, login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """Take archiving back."""
+    with connected(data) as signoff:
+        answer = signoff.archive(actor(login), TENANT, name, reason, version=version, archived=False)
+    say(f"{_what(name, version)} is not archived. {_used(answer)}")
+
+
+@app.command()
+@explains_errors
+def restore(name: Name, version: Number, login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """Make a version's content the draft, to be changed or published again."""
+    with connected(data) as signoff:
+        answer = signoff.restore_draft(actor(login), TENANT, name, version)
+    say(f"Version {version} of '{name}' is the draft now, as revision {answer['revision']}.")
+
+
+@app.command("delete-version")
+@explains_errors
+def delete_version(name: Name, version: Number, reason: Why = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """Delete a version that never ran and is not the newest."""
+    with connected(data) as signoff:
+        signoff.delete_version(actor(login), TENANT, name, version, reason)
+    say(f"Version {version} of '{name}' is deleted.")
+
+
+def _what(name: str, version: int | None) -> str:
+    return f"Version {version} of '{name}'" if version else f"'{name}'"
+
+
+def _used(answer: dict[str, Any]) -> str:
+    used = answer["new_runs_use"]
+    return f"New runs use version {used}." if used else "No new runs can start."

@@ -8,16 +8,17 @@ from signoff.store.reads.reader import Reader
 
 
 def list_definitions(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
-    """Columns of `DefinitionRow`, by title."""
+    """Columns of `DefinitionRow`, by title; the version is the one that new runs use."""
     return reader.rows(
         "SELECT d.name, d.title, f.revision, f.saved_by, f.saved_at, v.version, v.digest, v.published_at,"
         " (SELECT count(*) FROM run r JOIN definition_version x ON x.id = r.version_id WHERE x.definition_id = d.id"
-        "  AND r.status IN ('running', 'paused', 'stalled', 'cancelling')), d.archived"
+        "  AND r.status IN ('running', 'paused', 'stalled', 'cancelling')), d.archived OR coalesce(v.archived, 0)"
         " FROM definition d"
         " LEFT JOIN draft f ON f.definition_id = d.id"
         "  AND f.revision = (SELECT max(revision) FROM draft WHERE definition_id = d.id)"
         " LEFT JOIN definition_version v ON v.definition_id = d.id"
-        "  AND v.version = (SELECT max(version) FROM definition_version WHERE definition_id = d.id)"
+        "  AND v.version = (SELECT x.version FROM definition_version x WHERE x.definition_id = d.id"
+        "   ORDER BY x.archived, x.version DESC LIMIT 1)"
         " WHERE d.tenant=? ORDER BY d.title, d.name",
         (tenant,),
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signoff.web.pages.definitions import definitions_page, new_page, versions_page
+from signoff.web.pages.changes import compare_page
+from signoff.web.pages.definitions import definitions_page, new_page
 from signoff.web.pages.designer import designer_page
 from signoff.web.pages.inbox import inbox_page, task_page
 from signoff.web.pages.run import run_page
 from signoff.web.pages.runs import runs_page
 from signoff.web.pages.start import start_page
+from signoff.web.pages.versions import versions_page
 from signoff.web.site import Visitor
 
 PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
@@ -20,6 +22,7 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/runs/{run_id}": run_page,
     "/definitions": definitions_page,
     "/definitions/{name}/versions": versions_page,
+    "/definitions/{name}/compare": compare_page,
     "/definitions/{name}/draft": designer_page,
     "/definitions/{name}/start": start_page,
     "/new": new_page,

@@ -11,14 +11,12 @@ import panel_material_ui as pmui
 
 from signoff import errors
 from signoff.core.states import Actor
-from signoff.engine.views import DefinitionRow, VersionView
-from signoff.web.escape import clock, esc, label, moment
+from signoff.engine.views import DefinitionRow
+from signoff.web.escape import esc, label, moment
 from signoff.web.models.naming import identifier
-from signoff.web.models.picture import draw, edge_look, step_look
-from signoff.web.parts.graph import StepGraph
 from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, table
 from signoff.web.parts.panes import html, wrap
-from signoff.web.shell import frame, shown_positions
+from signoff.web.shell import frame
 from signoff.web.site import Visitor, in_thread
 
 
@@ -54,50 +52,6 @@ def _row(d: DefinitionRow, now: datetime, may: frozenset[str]) -> tuple[object, 
     if d.draft_revision:
         ways.append(link(f"{path}/draft", "Edit" if "save_draft" in may else "Look", css="button"))
     return what, version, draft, str(d.open_runs), Safe(f'<div class="row">{"".join(ways)}</div>')
-
-
-def versions_page(visitor: Visitor, params: dict[str, str]) -> Any:
-    """One definition: its newest version as a graph, and all versions."""
-    queries, tenant, name = visitor.site.signoff.queries, visitor.site.tenant, params["name"]
-    versions = queries.list_versions(tenant, name)
-    if not versions and queries.find_draft(tenant, name) is None:
-        raise errors.NotFound(f"There is no definition '{name[:60]}'.", remedy="Look at the list of definitions.")
-    ways = Safe(link(f"/definitions/{name}/draft", "Draft", css="button"))
-    crumb = link("/definitions", "Definitions")
-    if not versions:
-        head = heading(name, crumb=crumb, side=ways)
-        return frame(
-            visitor, name, html(head), html(empty("Nothing of this has been published yet."), margin=(12, 0, 0, 0))
-        )
-    if "start_run" in visitor.may and not versions[0].archived:
-        ways = Safe(link(f"/definitions/{name}/start", "Start", css="button main") + ways)
-    newest = versions[0]
-    graph = _still(newest)
-    about = (
-        f'<p class="said own soft">{esc(newest.definition.description)}</p>' if newest.definition.description else ""
-    )
-    rows = (
-        (f"version {v.version}", digest_text(v.digest), Safe(clock(v.published_at)), Safe(label(v.published_by)))
-        for v in versions
-    )
-    return frame(
-        visitor,
-        newest.definition.title,
-        html(heading(Safe(label(newest.definition.title)), crumb=crumb, side=ways) + about),
-        pn.Column(graph, margin=(12, 0, 16, 0), sizing_mode="stretch_width"),
-        html("<h2>Versions</h2>", margin=(0, 0, 8, 0)),
-        html(table(("Version", "Digest", "Published", "By"), rows, name="Versions")),
-        on_theme=graph.turn,
-    )
-
-
-def _still(version: VersionView) -> StepGraph:
-    d = version.definition
-    labels = {s.id: s.label for s in d.steps}
-    steps = {s.id: step_look(s) for s in d.steps}
-    edges = {e.key: edge_look(e, labels, live=False) for e in d.edges}
-    nodes, lines = draw(d, shown_positions(d, version.layout), steps, edges, editable=False)
-    return StepGraph(editable=False, nodes=nodes, edges=lines, height=380)
 
 
 def new_page(visitor: Visitor, _: dict[str, str]) -> Any:

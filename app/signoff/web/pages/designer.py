@@ -20,6 +20,7 @@ from signoff.web.models.selection import Selection, follow
 from signoff.web.models.sheet import Sheet, open_sheet, problems_of
 from signoff.web.models.undo import Undo
 from signoff.web.models.words import KIND_WORDS
+from signoff.web.pages.changes import ChangesPane
 from signoff.web.pages.drafts import DraftKeeper
 from signoff.web.parts.canvas import Canvas
 from signoff.web.parts.inspector import Edit, Pointer, definition_panel, edge_panel, step_panel
@@ -71,6 +72,7 @@ class _Designer:
         self.panel = pn.Column(margin=0, styles=PANEL_STYLES)
         self.listed = pn.Column(sizing_mode="stretch_width", margin=(10, 0, 0, 0))
         self.keeper = DraftKeeper(visitor, draft, sheet, self.say)
+        self.changes = ChangesPane(visitor, draft.name)
         self.canvas = Canvas(sheet, self.edit, self._selected)
         self._build_buttons()
         self._changed(rebuild=True)
@@ -109,6 +111,7 @@ class _Designer:
         left = pn.Column(
             self.canvas.graph,
             self.listed,
+            self.changes.pane,
             margin=0,
             styles={"flex": "3 1 540px", "min-width": "0", "max-width": "100%"},
         )
@@ -173,6 +176,7 @@ class _Designer:
             Safe(label(d.title)), crumb=crumb, side=Safe(f'<span class="soft small">{len(d.steps)} of 20 steps</span>')
         )
         self.listed[:] = [problem_list(self.problems, self._show_problem)]
+        self.changes.show(d)
         self.undo.disabled, self.redo.disabled = not self.line.can_undo, not self.line.can_redo
         self.save.disabled = not unsaved
         self.publish.disabled = not is_publishable(self.problems)
@@ -253,5 +257,6 @@ class _Designer:
         self.publish.disabled = True
         try:
             await self.keeper.publish(actor, self.sheet)
+            self.changes.look_again()
         finally:
             self._changed(rebuild=False)
