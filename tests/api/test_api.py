@@ -311,3 +311,27 @@ def test_what_became_of_a_lost_call_is_said_over_http(desk: Desk) -> None:
     assert desk.get("katherine", f"/runs/{run_id}").json()["outputs"]["pay"] == {"id": 7}
     again = {"step": "pay", "happened": False, "reason": "no"}
     assert desk.post("katherine", f"/runs/{run_id}/resolve-outcome", again).status_code == 409
+
+
+def test_a_form_is_filled_in_and_returned_over_http(desk: Desk) -> None:
+    fields = [{"name": "amount", "type": "number"}]
+    form = {"id": "details", "kind": "form", "groups": ["managers"], "fields": fields, "returns_to": ["look"]}
+    desk.office.publish(chain("buy", call("look"), form))
+    run_id = desk.post("ada", "/runs", {"definition": "buy"}).json()["run_id"]
+    desk.office.until_step(run_id, "details", "waiting")
+    path = f"/inbox/{run_id}/details"
+    task = desk.get("grace", path).json()
+    assert (task["kind"], task["fields"][0]["name"]) == ("form", "amount")
+    seen = {"generation": task["generation"], "shown_digest": task["shown_digest"]}
+    returned = desk.post("grace", f"{path}/return", {"comment": "Look again.", **seen})
+    assert returned.status_code == 200, returned.text
+    desk.office.until_step(run_id, "details", "waiting")
+    task = desk.get("grace", path).json()
+    assert task["round"] == 2
+    seen = {"generation": task["generation"], "shown_digest": task["shown_digest"]}
+    wrong = desk.post("grace", f"{path}/submission", {"values": {"amount": "x"}, **seen})
+    assert (wrong.status_code, wrong.json()["problems"][0]["field"]) == (422, "amount")
+    assert desk.post("dan", f"{path}/submission", {"values": {"amount": 1}, **seen}).status_code == 404
+    assert desk.post("grace", f"{path}/submission", {"values": {"amount": 1}, **seen}).status_code == 200
+    late = desk.post("alan", f"{path}/submission", {"values": {"amount": 1}, **seen})
+    assert (late.status_code, late.json()["code"]) == (409, "already_handled")

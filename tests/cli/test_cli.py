@@ -237,3 +237,15 @@ def test_what_became_of_a_lost_call_is_said_from_the_shell(shell: Shell, office:
     shell.run("run", "resolve", run_id, "pay", *words, "--reason", "asked the bank", login="katherine")
     types = office.types(run_id)
     assert ("effect.confirmed" if happened else "effect.denied") in types
+
+
+def test_a_form_is_filled_in_from_the_command_line(office: Office, shell: Shell) -> None:
+    form = {"id": "details", "kind": "form", "groups": ["managers"], "fields": [{"name": "n", "type": "integer"}]}
+    office.publish(chain("buy", {**form, "prefill": {"n": 4}}))
+    run_id = shell.run("run", "start", "buy", login="ada").split()[0]
+    assert "form" in shell.run("inbox", login="grace")
+    shown = shell.run("submit", run_id, "details", login="grace")
+    assert "integer" in shown
+    assert "4" in shown
+    assert "Field 'n'" in shell.run("submit", run_id, "details", "--values", '{"n": "x"}', login="grace", status=1)
+    assert "succeeded" in shell.run("submit", run_id, "details", "--values", '{"n": 5}', login="grace")

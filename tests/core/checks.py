@@ -27,6 +27,8 @@ COMPLETIONS = (
     e.ApprovalSettled,
     e.ApprovalExpired,
     e.StepSkipped,
+    e.FormSubmitted,
+    e.StepExpired,
 )
 SENTENCE_ENDS = (".", "!", "?", "…")
 

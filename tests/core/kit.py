@@ -73,6 +73,11 @@ def wait(id: str, duration: str = "PT1H", **more: Any) -> JSON:
     return {"id": id, "kind": "wait", "label": id.upper(), **timing, **more}
 
 
+def form(id: str, groups: tuple[str, ...] = ("team",), **more: Any) -> JSON:
+    made = {"fields": [{"name": "n", "type": "integer"}], **more}
+    return {"id": id, "kind": "form", "label": id.upper(), "groups": list(groups), **made}
+
+
 def edge(text: str, **more: Any) -> JSON:
     """`a>b`, or `a:failed>b` with the outcome followed."""
     left, target = text.split(">")
@@ -201,6 +206,15 @@ class World:
     def vote(self, id: str, who: str, outcome: str = "approved", **more: Any) -> c.Decide:
         s = self.step(id)
         made = c.Decide(actor=person(who), step=id, generation=s.generation, outcome=outcome, comment="Because.")
+        return replace(made, **more)
+
+    def submission(self, id: str, who: str, **values: Any) -> c.SubmitForm:
+        s = self.step(id)
+        return c.SubmitForm(actor=person(who), step=id, generation=s.generation, values=values or {"n": 1})
+
+    def returning(self, id: str, who: str, **more: Any) -> c.ReturnForm:
+        s = self.step(id)
+        made = c.ReturnForm(actor=person(who), step=id, generation=s.generation, comment="Not enough.")
         return replace(made, **more)
 
     def approve(self, id: str, *who: str) -> None:

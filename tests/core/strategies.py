@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from signoff.core import commands as c
-from signoff.core.definition import OUTCOMES
+from signoff.core.definition import OUTCOMES, StepKind
 from signoff.core.document import read_document
 from signoff.core.states import Actor, TimerKind
 from signoff.core.validate import validate
@@ -22,7 +22,7 @@ INPUT_FORM = [
     {"name": "extra", "type": "number", "required": False},
 ]
 CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
-KINDS = ("activity", "activity", "approval", "wait")
+KINDS = ("activity", "activity", "approval", "wait", "form")
 RETRIES: tuple[JSON, ...] = (
     {"max_attempts": 1},
     {"max_attempts": 2, "initial_s": 5.0},
@@ -54,6 +54,12 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["expires"] = draw(st.sampled_from(["", "PT2H"]))
             made["requester_may_decide"] = draw(st.booleans())
             made["skip"] = draw(st.sampled_from([{}, {"allowed": True}]))
+        case "form":
+            made["groups"] = draw(st.sampled_from([["team"], ["pair"], ["solo"]]))
+            made["requester"] = draw(st.booleans())
+            made["fields"] = [{"name": "n", "type": "integer", "minimum": 0}]
+            made["prefill"] = draw(st.sampled_from([{}, {"n": 2}, {"n": "=input.extra"}]))
+            made["expires"] = draw(st.sampled_from(["", "PT2H"]))
         case _:
             made["duration"] = draw(st.sampled_from(["PT1H", "P1D"]))
     return made
@@ -109,7 +115,7 @@ def with_returns(draw: st.DrawFn, doc: JSON) -> JSON:
         before[link["to"]] |= {link["from"], *before[link["from"]]}
     for made in doc["steps"]:
         earlier = sorted(before[made["id"]])
-        if made["kind"] == "approval" and earlier and draw(st.booleans()):
+        if made["kind"] in ("approval", "form") and earlier and draw(st.booleans()):
             made["returns_to"] = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=2, unique=True))
             made["max_rounds"] = 3
         others = [x["id"] for x in doc["steps"] if x["kind"] == "approval" and x["id"] in earlier]
@@ -140,6 +146,11 @@ def sensible(world: World) -> list[c.Command]:
             found.append(world.timer(i))
         if s.approval and s.status == "waiting":
             shown = s.approval.shown_digest
+            if world.plan.steps[i].kind is StepKind.FORM:
+                found.extend(world.submission(i, who) for who in s.approval.roster)
+                for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
+                    found.append(world.returning(i, s.approval.roster[0], to=to, shown_digest=shown))
+                continue
             for who in s.approval.roster:
                 found.append(world.vote(i, who, shown_digest=shown))
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
@@ -147,6 +158,7 @@ def sensible(world: World) -> list[c.Command]:
                 found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
         if s.status == "outcome_unknown":
             found += [world.outcome(i, True, {"n": 1}), world.outcome(i, False)]
+    for i, s in world.state.steps.items():
         if s.status in ("failed", "expired"):
             found.append(world.retry(i, seen_sequence=world.state.sequence))
             found.append(world.skip(i, output={"n": 1}))
@@ -185,6 +197,13 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.vote(i, "ann", "returned", to="nowhere")
         yield world.vote(i, "eve", generation=s.generation - 1)
         yield replace(world.vote(i, "ann"), actor=Actor("worker", "ann"))
+        yield world.submission(i, "ANN", n=3)
+        yield world.submission(i, "dan")
+        yield world.submission(i, "bob", n=-1)
+        yield world.submission(i, "bob", m="text")
+        yield replace(world.submission(i, "cem"), shown_digest="sha256:" + "0" * 64)
+        yield world.returning(i, "ann", comment=" ")
+        yield world.returning(i, "eve", generation=s.generation - 1)
         yield c.CheckApprovers(actor=CLOCK, step=i)
         yield world.retry(i, seen_sequence=1)
         yield world.retry(i, new_effect=True)

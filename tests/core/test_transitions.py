@@ -31,6 +31,7 @@ from tests.core.kit import (
     approval,
     document,
     edge,
+    form,
     once,
     person,
     wait,
@@ -48,6 +49,8 @@ def subject(kind: StepKind, id: str = "x", **more: object) -> JSON:
             return activity(id, **{**QUEUED, "retry": {"max_attempts": 2, "initial_s": 1.0}, **more})
         case StepKind.APPROVAL:
             return approval(id, **{"expires": "PT2H", **SKIPPABLE, **more})
+        case StepKind.FORM:
+            return form(id, **{"expires": "PT2H", "returns_to": ["a"] if more.pop("behind", None) else [], **more})
         case _:
             return wait(id, **more)
 
@@ -58,7 +61,16 @@ def after_a(kind: StepKind, link: JSON, **more: object) -> World:
 
 
 def alone(kind: StepKind, **more: object) -> World:
+    if kind is StepKind.FORM:
+        return behind(kind)
     return World(document(activity("b"), subject(kind, **more), input=MAYBE), {})
+
+
+def behind(kind: StepKind) -> World:
+    """A form after `a`, to which it can send the work back."""
+    world = World(document(activity("a"), activity("b"), subject(kind, behind=True), edges="a>x", input=MAYBE), {})
+    world.done("a")
+    return world
 
 
 def pending(kind: StepKind) -> World:
@@ -94,7 +106,7 @@ def failed(kind: StepKind) -> World:
         case StepKind.ACTIVITY:
             world = alone(kind)
             world.breaks("x")
-        case StepKind.APPROVAL:
+        case StepKind.APPROVAL | StepKind.FORM:
             world = alone(kind)
             world.directory = type(DIRECTORY)(8, {}, {})
             world.ok(c.CheckApprovers(actor=CLOCK, step="x"))
@@ -111,6 +123,8 @@ def succeeded(kind: StepKind) -> World:
             world.done("x")
         case StepKind.APPROVAL:
             world.approve("x", "ann")
+        case StepKind.FORM:
+            world.ok(world.submission("x", "ann"))
         case _:
             world.fire("x")
     return world
@@ -176,6 +190,8 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.ExpireLease: lambda: world.lost(step),
         c.FireTimer: lambda: world.timer(step, s.timer or TimerKind.WAIT),
         c.Decide: lambda: world.vote(step, "cem"),
+        c.SubmitForm: lambda: world.submission(step, "cem"),
+        c.ReturnForm: lambda: world.returning(step, "cem"),
         c.CheckApprovers: lambda: c.CheckApprovers(actor=CLOCK, step=step),
         c.RetryStep: lambda: world.retry(step),
         c.SkipStep: lambda: world.skip(step),
@@ -253,10 +269,17 @@ def test_a_command_on_a_run(status: RunStatus, kind: type[c.Command]) -> None:
 
 def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
     """A run held back in that status with a step that would accept the command if it were running."""
-    step = {c.ClaimActivity: "idle", c.Decide: "p", c.RetryStep: "broken", c.SkipStep: "broken"}.get(kind, "busy")
-    step = "lost" if kind is c.ResolveOutcome else step
+    step = {
+        c.ClaimActivity: "idle",
+        c.Decide: "p",
+        c.SubmitForm: "f",
+        c.ReturnForm: "f",
+        c.RetryStep: "broken",
+        c.SkipStep: "broken",
+        c.ResolveOutcome: "lost",
+    }.get(kind, "busy")
     steps = [activity("busy"), activity("idle"), activity("broken"), activity("lost", effect="at_most_once")]
-    world = World(document(*steps, approval("p")))
+    world = World(document(*steps, approval("p"), form("f")))
     world.claim("lost")
     world.ok(world.lost("lost"))
     world.claim("busy")

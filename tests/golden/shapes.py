@@ -23,6 +23,7 @@ from tests.core.kit import (
     checked,
     document,
     edge,
+    form,
     once,
     wait,
 )
@@ -391,4 +392,42 @@ def unknown_outcome_denied_and_confirmed() -> World:
     world.ok(world.outcome("pay", True, {"id": "P-77"}))
     world.resume()
     world.done("tell")
+    return world
+
+
+@shape
+def form_returned_and_filled_in() -> World:
+    fields = [{"name": "amount", "type": "number"}, {"name": "note", "type": "long_text", "required": False}]
+    steps = [
+        activity("draft"),
+        form("details", requester=True, fields=fields, prefill={"amount": "=input.amount"}, returns_to=["draft"]),
+        approval("ask", returns_to=["details"]),
+    ]
+    asked = [{"name": "amount", "label": "Amount", "type": "number"}]
+    world = World(document(*steps, edges="draft>details details>ask", input=asked), {"amount": 500})
+    world.done("draft")
+    world.ok(world.returning("details", "bob", comment="Which draft?"))
+    world.done("draft")
+    world.ok(world.edit({"amount": 600}))
+    world.ok(world.submission("details", "dan", amount=600, note="First."))
+    evidence(world, world.submission("details", "ann", amount=1), "already_handled")
+    world.later(hours=1)
+    world.ok(world.vote("ask", "ann", "returned", comment="Why 600?"))
+    world.ok(world.submission("details", "dan", amount=600, note="Because."))
+    world.approve("ask", "ann")
+    return world
+
+
+@shape
+def form_expired_and_filled_in_by_an_operator() -> World:
+    steps = [form("f", expires="P1D"), form("g", ("solo",)), activity("a")]
+    world = World(document(*steps, edges="f>a"))
+    world.fire("f")
+    world.directory = replace(DIRECTORY, version=8, people={k: v for k, v in PEOPLE.items() if k != "eve"})
+    world.ok(c.CheckApprovers(actor=CLOCK, step="g"))
+    world.ok(world.skip("f", output={"n": 5}))
+    world.done("a")
+    world.directory = DIRECTORY
+    world.ok(world.retry("g"))
+    world.ok(world.submission("g", "eve", n=2))
     return world

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine
@@ -17,7 +18,7 @@ from signoff.errors import StoreFault
 from signoff.store.dialects import sqlite
 from signoff.store.dialects.sqlite import assert_durable, open_engine, sqlite_module
 from signoff.store.health import database_findings
-from signoff.store.migrate import current_revision, newest_revision, upgrade
+from signoff.store.migrate import config_for, current_revision, newest_revision, upgrade
 from signoff.store.tables import metadata
 
 
@@ -134,3 +135,19 @@ def test_the_doctor_says_what_it_found(database: Engine, tmp_path: Path) -> None
     found = list(database_findings(tmp_path / "x.db"))
     assert all(fine for fine, _ in found)
     assert "synchronous=FULL" in found[0][1]
+
+
+def test_approvals_of_an_older_release_are_kept(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path / "old.db")
+    with engine.connect() as connection:
+        command.upgrade(config_for(connection), "0002")
+        connection.exec_driver_sql(
+            "INSERT INTO approval VALUES (7, 1, 't', 'p', 1, 1, 'open', 'P', '', 'sha256:0', 1, 0, 3, 5, NULL, NULL)"
+        )
+        connection.commit()
+    with engine.connect() as connection:
+        upgrade(connection)
+        connection.commit()
+        rows = connection.exec_driver_sql("SELECT id, status, kind, opened_at FROM approval").fetchall()
+        assert [tuple(r) for r in rows] == [(7, "open", "approval", 5)]
+    engine.dispose()

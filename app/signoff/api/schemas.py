@@ -100,6 +100,25 @@ class EditInput(Operate):
     input: dict[str, Any]
 
 
+class Submission(Body):
+    """Values of a form, by field name, for exactly what `shown_digest` names."""
+
+    values: dict[str, Any]
+    generation: int = Field(ge=1)
+    shown_digest: str = Field(min_length=1, max_length=200)
+
+
+class Return(Body):
+    """Send the work back instead of filling in a form."""
+
+    comment: str = Field(max_length=10_000)
+    generation: int = Field(ge=1)
+    shown_digest: str = Field(min_length=1, max_length=200)
+    to: str = Field(
+        default="", max_length=100, description="The step to send the work back to, where there are several."
+    )
+
+
 class Decision(Body):
     """A decision about exactly what `shown_digest` names."""
 

@@ -96,6 +96,7 @@ DATA_EVENTS: tuple[str, ...] = (
     e.ActivitySucceeded.wire,
     e.EffectConfirmed.wire,
     e.ApprovalSettled.wire,
+    e.FormSubmitted.wire,
     e.StepSkipped.wire,
 )
 """Wire names of the events that carry the input and the outputs."""

@@ -89,8 +89,29 @@ class Decide(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitForm(Command):
+    """A person fills in an open form. `shown_digest` names what they were looking at."""
+
+    step: str
+    generation: int
+    values: dict[str, Any]
+    shown_digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnForm(Command):
+    """A person sends the work back instead of filling in a form; `to` as in `Decide`."""
+
+    step: str
+    generation: int
+    comment: str
+    shown_digest: str = ""
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckApprovers(Command):
-    """People were deactivated: see whether an open approval can still reach its quorum. Sent by the engine."""
+    """People were deactivated: see whether an open approval or form can still be settled. Sent by the engine."""
 
     step: str
 
@@ -163,6 +184,8 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     ExpireLease,
     FireTimer,
     Decide,
+    SubmitForm,
+    ReturnForm,
     CheckApprovers,
     PauseRun,
     ResumeRun,

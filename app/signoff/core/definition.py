@@ -44,8 +44,12 @@ OUTCOMES: dict[StepKind, tuple[Outcome, ...]] = {
     StepKind.ACTIVITY: (Outcome.SUCCEEDED, Outcome.FAILED),
     StepKind.APPROVAL: (Outcome.APPROVED, Outcome.REJECTED, Outcome.EXPIRED),
     StepKind.WAIT: (Outcome.ELAPSED,),
+    StepKind.FORM: (Outcome.SUBMITTED, Outcome.EXPIRED),
 }
-"""Outcomes each kind can have; the first is the good one. Kinds not listed are not executable yet."""
+"""Outcomes that edges can follow, by kind; the first is the good one. Kinds not listed are not executable yet.
+
+Work that an approval or a form sends back leaves by no edge: it begins a new round (semantics §5).
+"""
 
 GOOD_OUTCOMES = frozenset({kinds[0] for kinds in OUTCOMES.values()} | {Outcome.SKIPPED})
 
@@ -216,14 +220,45 @@ class WaitConfig:
     until: str = ""
 
 
-StepConfig = ActivityConfig | ApprovalConfig | WaitConfig
+@dataclass(frozen=True, slots=True)
+class FormConfig:
+    """Asks people for typed input. The first valid submission settles it.
+
+    Attributes:
+        groups: groups whose members may fill it in.
+        people: further persons, by login.
+        requester: whether the person who started the run is asked too.
+        fields: what is asked; the values are the step's output.
+        prefill: field name to expression or literal, offered as a first value; after a send-back the values
+            of the round before come first.
+        shows: what people see above the fields, as in `ApprovalConfig`.
+        expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
+        returns_to: ids of earlier steps to which the work may be sent back instead; empty offers it not.
+        max_rounds: how often the work may come here, the first time included.
+    """
+
+    groups: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    requester: bool = False
+    fields: tuple[Field, ...] = ()
+    prefill: dict[str, Any] = field(default_factory=dict)
+    instructions: str = ""
+    shows: dict[str, Any] = field(default_factory=dict)
+    expires: str = ""
+    returns_to: tuple[str, ...] = ()
+    max_rounds: int = 3
+
+
+StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig
+AskingConfig = ApprovalConfig | FormConfig
+"""Steps that ask people and wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkipRule:
     """Whether an operator may skip the step, and whether a substitute output is needed.
 
-    `allowed` None means the kind's default: activities and waits may be skipped, approvals may not.
+    `allowed` None means the kind's default: approvals may not be skipped, all other kinds may.
     """
 
     allowed: bool | None = None
@@ -251,6 +286,8 @@ class Step:
                 return StepKind.APPROVAL
             case WaitConfig():
                 return StepKind.WAIT
+            case FormConfig():
+                return StepKind.FORM
 
     @property
     def is_skippable(self) -> bool:
@@ -261,6 +298,15 @@ class Step:
     def good_outcome(self) -> Outcome:
         """The outcome that a plain edge follows."""
         return OUTCOMES[self.kind][0]
+
+    @property
+    def output(self) -> tuple[Field, ...]:
+        """The declared fields of its output; empty where any output will do."""
+        match self.config:
+            case ActivityConfig(output=fields) | FormConfig(fields=fields):
+                return fields
+            case _:
+                return ()
 
 
 @dataclass(frozen=True, slots=True)

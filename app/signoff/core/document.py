@@ -20,6 +20,7 @@ from signoff.core.definition import (
     Definition,
     Edge,
     Field,
+    FormConfig,
     Policies,
     SkipRule,
     Step,
@@ -31,7 +32,12 @@ from signoff.core.problem import Problem
 
 FORMAT = "signoff/1"
 _EDGE_KEYS = {"from": "source", "to": "target"}
-_CONFIGS: dict[str, type[StepConfig]] = {"activity": ActivityConfig, "approval": ApprovalConfig, "wait": WaitConfig}
+_CONFIGS: dict[str, type[StepConfig]] = {
+    "activity": ActivityConfig,
+    "approval": ApprovalConfig,
+    "wait": WaitConfig,
+    "form": FormConfig,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class TimerCleared:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPut:
-    """People are asked; each on the roster finds it in their inbox."""
+    """People are asked; each on the roster finds it in their inbox. `opened` is the wire name of the event."""
 
     step: str
     generation: int
@@ -89,11 +89,12 @@ class ApprovalPut:
     shown: Any
     shown_digest: str
     due: datetime | None
+    opened: str = "approval.opened"
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalMoved:
-    """An approval closed (`approved`, `rejected`, `expired`, `skipped`, `cancelled`) or got a vote (`open`)."""
+    """An approval or form closed (as its outcome, `failed`, `skipped`, `cancelled`) or got a vote (`open`)."""
 
     step: str
     generation: int

@@ -18,6 +18,15 @@ from signoff.core.outcome_events import EffectConfirmed as EffectConfirmed
 from signoff.core.outcome_events import EffectDenied as EffectDenied
 from signoff.core.outcome_events import OutcomeUnknown as OutcomeUnknown
 from signoff.core.outcome_events import ProbeFoundNothing as ProbeFoundNothing
+from signoff.core.people_events import ApprovalExpired as ApprovalExpired
+from signoff.core.people_events import ApprovalOpened as ApprovalOpened
+from signoff.core.people_events import ApprovalSettled as ApprovalSettled
+from signoff.core.people_events import ApprovalVoided as ApprovalVoided
+from signoff.core.people_events import DecisionRecorded as DecisionRecorded
+from signoff.core.people_events import FormOpened as FormOpened
+from signoff.core.people_events import FormSubmitted as FormSubmitted
+from signoff.core.people_events import FormVoided as FormVoided
+from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
 
 
@@ -175,80 +184,13 @@ class WaitElapsed(StepEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalOpened(StepEvent):
-    """People were asked. The roster, the quorum and exactly what is shown are frozen here."""
+class StepExpired(StepEvent):
+    """What the step waited for did not come in time."""
 
-    wire: ClassVar[str] = "approval.opened"
-    generation: int
-    round: int
-    roster: tuple[str, ...]
-    groups: tuple[str, ...]
-    required: int
-    requester_may_decide: bool
-    shown: Any
-    shown_digest: str
-    directory_version: int
-    due: datetime | None = None
-    excluded: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRecorded(StepEvent):
-    """One person decided, about exactly what `shown_digest` names."""
-
-    wire: ClassVar[str] = "approval.decision_recorded"
-    generation: int
-    round: int
-    actor: Actor
-    outcome: str
-    comment: str
-    shown_digest: str
-    authority: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalSettled(StepEvent):
-    """The decisions so far settle the approval as approved or rejected."""
-
-    wire: ClassVar[str] = "approval.settled"
-    generation: int
-    outcome: str
-    output: Any = None
-    edges: Edges = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalExpired(StepEvent):
-    """Nobody settled it in time; silence never approves and names no decider."""
-
-    wire: ClassVar[str] = "approval.expired"
+    wire: ClassVar[str] = "step.expired"
     generation: int
     due: datetime
     edges: Edges = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalVoided(StepEvent):
-    """What was shown is no longer what waits: its votes are void, and people are asked again."""
-
-    wire: ClassVar[str] = "approval.voided"
-    generation: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkReturned(StepEvent):
-    """An approver sent the work back: `to` and all that follows it begin a new round.
-
-    `rounds` are (step, new generation, new round) of every step that begins again.
-    """
-
-    wire: ClassVar[str] = "work.returned"
-    generation: int
-    to: str
-    actor: Actor
-    comment: str
-    rounds: tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,6 +292,10 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     ApprovalSettled,
     ApprovalExpired,
     ApprovalVoided,
+    FormOpened,
+    FormSubmitted,
+    FormVoided,
+    StepExpired,
     WorkReturned,
     StepBlocked,
     StepNotTaken,

@@ -20,6 +20,7 @@ from signoff.core.wording import clock, listed, sentence
 NOBODY: Mapping[str, str] = MappingProxyType({})
 ALL_ACTIONS: tuple[str, ...] = (
     "decide",
+    "submit_form",
     "retry_step",
     "skip_step",
     "confirm_effect",
@@ -157,8 +158,8 @@ def _step(
     asked = tuple(names.get(p, p) for p in waits_for)
     sentence, following = _step_words(plan, state, step_id, step, asked)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
-    if "decide" in actions and reader and not find_person(reader, waits_for):
-        actions.remove("decide")
+    if reader and not find_person(reader, waits_for):
+        actions = [a for a in actions if a not in ("decide", "submit_form")]
     return StepExplanation(
         step=step_id,
         label=definition.label,
@@ -184,7 +185,7 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
         return ()
     actions = []
     if step.approval and step.status is StepStatus.WAITING and state.status is not RunStatus.PAUSED:
-        actions.append("decide")
+        actions.append("submit_form" if plan.steps[step_id].kind is StepKind.FORM else "decide")
     if step.status is StepStatus.OUTCOME_UNKNOWN:
         actions += ["confirm_effect", "deny_effect"]
     unhandled = not step.outcome or needs_somebody(plan, state, step_id)
@@ -265,7 +266,9 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
     label, when = f"'{plan.label(step_id)}'", clock(step.since)
     match step.status:
         case StepStatus.SUCCEEDED:
-            done = {"approved": "was approved", "elapsed": "is over"}.get(step.outcome, "succeeded")
+            done = {"approved": "was approved", "elapsed": "is over", "submitted": "was filled in"}.get(
+                step.outcome, "succeeded"
+            )
             return f"{label} {done} on {when}{_by(step)}.", ""
         case StepStatus.REJECTED:
             said = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
@@ -274,7 +277,8 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
             message = step.error.message if step.error else "no reason was given"
             return sentence(f"{label} failed on {when}: {message}"), ""
         case StepStatus.EXPIRED:
-            return f"{label} expired on {when}: nobody decided it in time.", ""
+            form = plan.steps[step_id].kind is StepKind.FORM
+            return f"{label} expired on {when}: nobody {'filled it in' if form else 'decided it'} in time.", ""
         case StepStatus.NOT_TAKEN:
             return f"{label} was not taken: no way into it was chosen.", ""
         case StepStatus.BLOCKED:
@@ -299,6 +303,9 @@ def _waiting_words(
     expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
     have = f" ({count} given)" if step.approval.required > 1 else ""
     have += f", in round {step.round}" if step.round > 1 else ""
+    if plan.steps[step_id].kind is StepKind.FORM:
+        who = names or "somebody, but nobody is left who may"
+        return f"{label} has waited for {who} to fill it in since {clock(step.since)}{have}.", expiry
     if not waits_for:
         return f"{label} is open since {clock(step.since)}{have}, but nobody is left who may decide.", expiry
     return f"{label} has waited for a decision of {names} since {clock(step.since)}{have}.", expiry

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from signoff.core.calendar import find_zone
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Edge, Step, WaitConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Edge, FormConfig, Step, WaitConfig
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 from signoff.core.graph import topological_order
 from signoff.core.probes import CompiledProbe, compile_probe
@@ -25,7 +25,7 @@ class Plan:
         steps: by id, in topological order.
         incoming / outgoing: edges by step id.
         conditions: compiled `when` by edge key.
-        templates: compiled input mapping (activity) or displayed values (approval) by step id.
+        templates: compiled mapping of each step, as `template_of` gives it, by step id.
         skip_conditions: compiled safety condition of the skip rule by step id.
         zone: the definition's time zone.
         probes: compiled probe by step id.
@@ -100,3 +100,5 @@ def template_of(step: Step) -> Any:
             return shows
         case WaitConfig(until=until):
             return until
+        case FormConfig(shows=shows, prefill=prefill):
+            return {"shows": shows, "prefill": prefill}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from signoff.core import events as e
-from signoff.core.definition import ActivityConfig, ApprovalConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig
 from signoff.core.effects import (
     ApprovalMoved,
     ApprovalPut,
@@ -140,14 +140,14 @@ def _moved(event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing, 
 def _approvals(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
-    """Rows of approvals: opened, voted on, and closed where the new state no longer asks in that generation."""
+    """Rows of approvals and forms: opened, answered, closed where the new state no longer asks in that generation."""
     asked: dict[tuple[str, int], int] = {}
     for step in touched:
         if implies_open_approval(before, step):
             old = before.steps[step]
             asked[step, old.generation] = len(old.approval.votes) if old.approval else 0
     for event in events:
-        if isinstance(event, e.ApprovalOpened):
+        if isinstance(event, e.ApprovalOpened | e.FormOpened):
             out.append(_asked(plan, event))
             asked[event.step, event.generation] = 0
     for (step, generation), votes_before in asked.items():
@@ -162,9 +162,9 @@ def _approvals(
             out.append(ApprovalMoved(step, generation, "open", voted))
 
 
-def _asked(plan: Plan, event: e.ApprovalOpened) -> ApprovalPut:
+def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
     config = plan.steps[event.step].config
-    assert isinstance(config, ApprovalConfig)
+    assert isinstance(config, ApprovalConfig | FormConfig)
     return ApprovalPut(
         event.step,
         event.generation,
@@ -172,24 +172,25 @@ def _asked(plan: Plan, event: e.ApprovalOpened) -> ApprovalPut:
         plan.label(event.step),
         config.instructions,
         event.roster,
-        event.required,
+        event.required if isinstance(event, e.ApprovalOpened) else 1,
         event.shown,
         event.shown_digest,
         event.due,
+        event.wire,
     )
 
 
 def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:
     for event in events:
         match event:
-            case e.ApprovalOpened():
+            case e.ApprovalOpened() | e.FormOpened():
                 roster = list(event.roster)
-                out.append(Notice("approval.opened", event.step, {"label": plan.label(event.step), "roster": roster}))
+                out.append(Notice(event.wire, event.step, {"label": plan.label(event.step), "roster": roster}))
             case e.WorkReturned():
                 data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
                 out.append(Notice("work.returned", event.step, data))
-            case e.ApprovalVoided():
-                out.append(Notice("approval.voided", event.step, {"reason": event.reason}))
+            case e.ApprovalVoided() | e.FormVoided():
+                out.append(Notice(event.wire, event.step, {"reason": event.reason}))
             case e.RunStalled():
                 out.append(Notice("run.stalled", "", {"reason": event.reason}))
             case e.RunEnded():

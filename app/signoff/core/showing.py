@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.digest import digest_of
 from signoff.core.flow import input_summary, scope_of
 from signoff.core.plan import Plan
@@ -12,14 +12,17 @@ from signoff.core.states import RunState
 
 
 def shown_of(plan: Plan, state: RunState, step: str) -> dict[str, Any]:
-    """What an approval opened now would show, as label to value.
+    """What an approval or a form opened now would show, as label to value.
 
     Raises:
         ExpressionError: a value is missing or has the wrong type.
     """
     config = plan.steps[step].config
-    assert isinstance(config, ApprovalConfig)
-    values: dict[str, Any] = dict(plan.templates[step](scope_of(state))) if config.shows else {}
+    assert isinstance(config, ApprovalConfig | FormConfig)
+    values: dict[str, Any] = {}
+    if config.shows:
+        made = plan.templates[step](scope_of(state))
+        values = dict(made["shows"] if isinstance(config, FormConfig) else made)
     if not config.shows:
         for f in plan.definition.input:
             if (value := state.input.get(f.name)) is not None:

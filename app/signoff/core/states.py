@@ -121,7 +121,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalState:
-    """An open or settled approval: the roster is frozen when it opens.
+    """An open or settled approval or form: the roster is frozen when it opens.
 
     Attributes:
         roster: who is asked, each person once.

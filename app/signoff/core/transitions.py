@@ -24,6 +24,8 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.ExpireLease,
     c.FireTimer,
     c.Decide,
+    c.SubmitForm,
+    c.ReturnForm,
     c.CheckApprovers,
     c.RetryStep,
     c.SkipStep,
@@ -39,6 +41,7 @@ RUN_COMMANDS: tuple[type[c.Command], ...] = (
 )
 
 _NO_RESULT = {c.CompleteActivity: "stale_result", c.FailActivity: "stale_result", c.ExpireLease: "stale_result"}
+_NO_FORM = {c.SubmitForm: "unknown_step", c.ReturnForm: "unknown_step"}
 _NO_ACTIVITY = {c.CompleteActivity: "unknown_step", c.FailActivity: "unknown_step", c.ExpireLease: "unknown_step"}
 _USUAL: Row = {
     c.ClaimActivity: "not_claimable",
@@ -49,9 +52,16 @@ _USUAL: Row = {
     c.ResolveOutcome: "not_in_doubt",
 }
 _BASE: Mapping[StepKind, Row] = {
-    StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, c.Decide: "unknown_step"},
-    StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, c.Decide: "not_open"},
-    StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, c.Decide: "unknown_step"},
+    StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, **_NO_FORM, c.Decide: "unknown_step"},
+    StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "not_open"},
+    StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "unknown_step"},
+    StepKind.FORM: {
+        **_USUAL,
+        **_NO_ACTIVITY,
+        c.Decide: "unknown_step",
+        c.SubmitForm: "not_open",
+        c.ReturnForm: "not_open",
+    },
 }
 _MENDABLE: Row = {c.RetryStep: ACCEPTED, c.SkipStep: ACCEPTED}
 
@@ -104,6 +114,21 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
     (StepKind.WAIT, StepStatus.NOT_TAKEN): {},
     (StepKind.WAIT, StepStatus.BLOCKED): {},
     (StepKind.WAIT, StepStatus.CANCELLED): {},
+    (StepKind.FORM, StepStatus.PENDING): {},
+    (StepKind.FORM, StepStatus.WAITING): {
+        c.FireTimer: ACCEPTED,
+        c.SubmitForm: ACCEPTED,
+        c.ReturnForm: ACCEPTED,
+        c.CheckApprovers: "still_decidable",
+        c.SkipStep: ACCEPTED,
+    },
+    (StepKind.FORM, StepStatus.SUCCEEDED): {c.SubmitForm: "already_handled", c.ReturnForm: "already_handled"},
+    (StepKind.FORM, StepStatus.EXPIRED): {**_MENDABLE, c.SubmitForm: "expired", c.ReturnForm: "expired"},
+    (StepKind.FORM, StepStatus.FAILED): _MENDABLE,
+    (StepKind.FORM, StepStatus.SKIPPED): {},
+    (StepKind.FORM, StepStatus.NOT_TAKEN): {},
+    (StepKind.FORM, StepStatus.BLOCKED): {},
+    (StepKind.FORM, StepStatus.CANCELLED): {},
 }
 
 STEP_TABLE: Mapping[tuple[StepKind, StepStatus], Row] = {
@@ -157,6 +182,8 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ExpireLease: ACCEPTED,
         c.FireTimer: "obsolete_timer",
         c.Decide: "paused",
+        c.SubmitForm: "paused",
+        c.ReturnForm: "paused",
         c.RetryStep: ACCEPTED,
         c.SkipStep: ACCEPTED,
         c.ResolveOutcome: ACCEPTED,
@@ -168,6 +195,8 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ExpireLease: ACCEPTED,
         c.FireTimer: ACCEPTED,
         c.Decide: "not_open",
+        c.SubmitForm: "not_open",
+        c.ReturnForm: "not_open",
         c.RetryStep: "stopping",
         c.SkipStep: "cannot_skip_now",
         c.ResolveOutcome: "not_in_doubt",
@@ -179,13 +208,15 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ExpireLease: "run_over",
         c.FireTimer: "obsolete_timer",
         c.Decide: "run_over",
+        c.SubmitForm: "run_over",
+        c.ReturnForm: "run_over",
         c.RetryStep: "run_over",
         c.SkipStep: "run_over",
         c.ResolveOutcome: "run_over",
     },
 }
 """What commands on steps meet where the run holds them back: each on a step that would accept it while the run
-is running (a scheduled or running activity, an armed timer of a running activity, an open approval, a failed
+is running (a scheduled or running activity, an armed timer of a running activity, an open approval or form, a failed
 step, one of unknown outcome). Every run that is over answers like `terminated`."""
 
 STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(

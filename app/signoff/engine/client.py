@@ -165,6 +165,58 @@ class Signoff:
             to=to,
         )
 
+    def submit_form(
+        self,
+        actor: Actor,
+        tenant: str,
+        run_id: str,
+        step: str,
+        values: dict[str, Any],
+        *,
+        generation: int,
+        shown_digest: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Fill in a form; answers like `decide`. InvalidInput names every wrong field, and nothing is stored then."""
+        return self.do(
+            "submit_form",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            run_id=run_id,
+            step=step,
+            values=values,
+            generation=generation,
+            shown_digest=shown_digest,
+        )
+
+    def return_form(
+        self,
+        actor: Actor,
+        tenant: str,
+        run_id: str,
+        step: str,
+        comment: str,
+        *,
+        generation: int,
+        shown_digest: str = "",
+        to: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Send the work back instead of filling in a form; `to` names the step where there is a choice."""
+        return self.do(
+            "return_form",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            run_id=run_id,
+            step=step,
+            comment=comment,
+            generation=generation,
+            shown_digest=shown_digest,
+            to=to,
+        )
+
     def operate(
         self,
         name: str,

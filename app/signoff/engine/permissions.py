@@ -19,6 +19,8 @@ MAY: dict[str, frozenset[str]] = {
     "restore_draft": frozenset({"designer", "publisher"}),
     "start_run": frozenset({"starter", "operator"}),
     "decide": frozenset({"approver"}),
+    "submit_form": frozenset({"starter", "approver", "operator"}),
+    "return_form": frozenset({"starter", "approver", "operator"}),
     "pause_run": frozenset({"operator"}),
     "resume_run": frozenset({"operator"}),
     "cancel_run": frozenset({"operator"}),
@@ -42,6 +44,7 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
 
 WORDS = {
     "decide": "decide an approval",
+    "return_form": "send work back",
     "save_person": "change an account",
     "edit_input": "edit a run's input",
     "confirm_effect": "say that a call happened",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.validate import Surroundings
 from signoff.engine.caches import PlanCache
@@ -197,7 +197,7 @@ class Queries(DefinitionQueries):
     # Inbox
 
     def list_inbox(self, tenant: str, login: str, *, cursor: str | None = None, limit: int = 50) -> Page[InboxItem]:
-        """Open approvals a person is asked to decide, oldest first."""
+        """Open approvals and forms that a person is asked to answer, oldest first."""
         after = _read_cursor(cursor, 1)
         size = max(1, min(limit, MAX_PAGE))
         found = r.list_inbox(self._reader, tenant, login, after=after[0] if after else 0, limit=size + 1)
@@ -205,29 +205,29 @@ class Queries(DefinitionQueries):
         return Page(items, str(found[size - 1].id) if len(found) > size else None)
 
     def count_inbox(self, tenant: str, login: str) -> int:
-        """How many approvals a person can decide now."""
+        """How many approvals and forms a person can answer now."""
         return r.count_inbox(self._reader, tenant, login)
 
     def find_task(self, tenant: str, login: str, run_id: str, step: str) -> InboxItem | None:
-        """The newest approval of a step as this person sees it; None where they are not asked."""
+        """The newest approval or form of a step as this person sees it; None where they are not asked."""
         found = r.find_approval(self._reader, tenant, login, run_id, step)
         return self._inbox_item(found, login) if found else None
 
     def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
-        own = x.started_by == login and not x.opened.get("requester_may_decide", False)
+        own = x.kind == "approval" and x.started_by == login and not x.opened.get("requester_may_decide", False)
         if own:
             why_not = "You started this run, so someone else has to decide."
         elif x.status != "open":
             why_not = f"This is {x.status}."
         elif x.voted:
-            why_not = "You have already decided this."
+            why_not = "You have already decided this." if x.kind == "approval" else "You have already filled this in."
         elif x.run_status == "paused":
             why_not = "The run is paused."
         else:
             why_not = ""
         plan = self._plans.get(x.version_id)
         config = plan.steps[x.step].config
-        targets = config.returns_to if isinstance(config, ApprovalConfig) else ()
+        targets = config.returns_to if isinstance(config, ApprovalConfig | FormConfig) else ()
         return InboxItem(
             run_id=x.run_id,
             definition=x.definition,
@@ -248,6 +248,9 @@ class Queries(DefinitionQueries):
             opened_at=from_micros(x.opened_at),
             due=from_micros_or_none(x.due),
             status=x.status,
+            kind=x.kind,
+            fields=config.fields if isinstance(config, FormConfig) else (),
+            prefill=x.opened.get("prefill") or {},
             may_decide=not why_not,
             why_not=why_not,
             version=x.version,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from signoff.core import commands as c
+from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
 from signoff.engine.ids import new_run_id
@@ -47,6 +48,46 @@ def start_run(tx: Transaction, r: Request) -> Answer:
             raise InvalidInput(result.message, problems=tuple(problems))
         return refused(result)
     return ok(run_id=result.run_id, created=True, version=row.version, digest=row.digest)
+
+
+def submit_form(tx: Transaction, r: Request) -> Answer:
+    """A person's values for a form.
+
+    Raises:
+        InvalidInput: a value is wrong; every problem names its field.
+    """
+    try:
+        values = plain_json(required(r.args, "values", dict))
+    except ValueError as error:
+        raise InvalidInput(f"The values cannot be stored. {error}", remedy="Correct them.") from None
+    command = c.SubmitForm(
+        actor=r.actor,
+        step=required(r.args, "step"),
+        generation=required(r.args, "generation", int),
+        values=values,
+        shown_digest=str(r.args.get("shown_digest") or ""),
+    )
+    result = tx.command(r.tenant, required(r.args, "run_id"), command)
+    if isinstance(result, Rejection) and result.code == "invalid_values":
+        problems: Any = result.details.get("problems", [])
+        raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))
+    return refused(result) if isinstance(result, Rejection) else answer_of(result, command.step)
+
+
+def return_form(tx: Transaction, r: Request) -> Answer:
+    """A person sends the work back instead of filling in a form."""
+    return _on_run(
+        tx,
+        r,
+        c.ReturnForm(
+            actor=r.actor,
+            step=required(r.args, "step"),
+            generation=required(r.args, "generation", int),
+            comment=str(r.args.get("comment") or ""),
+            shown_digest=str(r.args.get("shown_digest") or ""),
+            to=str(r.args.get("to") or ""),
+        ),
+    )
 
 
 def decide(tx: Transaction, r: Request) -> Answer:
@@ -104,6 +145,8 @@ def answer_of(state: RunState, step: str) -> Answer:
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "start_run": start_run,
     "decide": decide,
+    "submit_form": submit_form,
+    "return_form": return_form,
     "pause_run": _operator(c.PauseRun),
     "resume_run": _operator(c.ResumeRun),
     "cancel_run": _operator(c.CancelRun),

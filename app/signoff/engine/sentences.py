@@ -90,6 +90,12 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"{label} is {event.outcome}."
         case e.ApprovalExpired():
             return f"{label} expired: nobody decided by {clock(event.due)}."
+        case e.FormOpened():
+            return f"{', '.join(event.roster)} {'was' if len(event.roster) == 1 else 'were'} asked to fill in {label}."
+        case e.FormSubmitted():
+            return f"{event.actor.shown} filled in {label}."
+        case e.FormVoided():
+            return f"{label} is asked again: {event.reason}"
         case e.WorkReturned():
             target = plan.label(event.to) if event.to in plan.steps else event.to
             return f"{event.actor.shown} sent the work back from {label} to '{target}': {event.comment}"
@@ -112,6 +118,8 @@ def _about_step(event: e.Event, label: str, plan: Plan) -> str:
     match event:
         case e.StepFailed():
             return f"{label} failed: {event.error.message}"
+        case e.StepExpired():
+            return f"{label} expired at {clock(event.due)}."
         case e.WaitArmed():
             return f"{label} waits until {clock(event.due)}."
         case e.WaitElapsed():

@@ -9,6 +9,7 @@ from typing import Any
 
 from signoff.core.commands import ClaimActivity, Command, StartRun
 from signoff.core.decide import decide
+from signoff.core.digest import digest_of
 from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect
 from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.evolve import evolve
@@ -119,6 +120,8 @@ class Transaction:
     def keep_evidence(self, run_id: str, command: Command, rejection: Rejection) -> None:
         """Append evidence of something that changed no state."""
         key, tenant, state = self.run(None, run_id)
+        values = getattr(command, "values", None)
+        digests = {"payload_digest": digest_of(values)} if values else {}
         event = EvidenceRecorded(
             at=self.now,
             kind=rejection.code,
@@ -130,7 +133,8 @@ class Transaction:
                 name: value
                 for name in ("generation", "attempt", "fence", "outcome", "comment", "reason")
                 if (value := getattr(command, name, None)) not in (None, "")
-            },
+            }
+            | digests,
         )
         self._keep(key, tenant, state, evolve(self.plan(key), state, event), (event,), [])
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from signoff.core.definition import Definition
+from signoff.core.definition import Definition, Field
 from signoff.core.explain import RunExplanation
 from signoff.core.plan import Plan
 from signoff.core.problem import Problem
@@ -140,8 +140,9 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """An approval as a person sees it; `may_decide` is False for one's own request.
+    """An approval or a form as a person sees it; `may_decide` is False for one's own request.
 
+    `kind` is `approval` or `form`; a form has `fields` to fill in and `prefill`, first values by field name.
     `returns_to` are (step id, label) to which the work may be sent back.
     """
 
@@ -168,6 +169,9 @@ class InboxItem:
     business_key: str = ""
     returns_to: tuple[tuple[str, str], ...] = ()
     comment_required_on: tuple[str, ...] = ()
+    kind: str = "approval"
+    fields: tuple[Field, ...] = ()
+    prefill: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

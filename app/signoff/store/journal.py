@@ -40,7 +40,7 @@ _DELETE_TIMER = "DELETE FROM timer WHERE run=? AND step=?"
 _INSERT_TIMER = "INSERT INTO timer(run, step, kind, generation, attempt, due) VALUES (?,?,?,?,?,?)"
 _INSERT_APPROVAL = (
     "INSERT INTO approval(id, run, tenant, step, generation, round, status, label, instructions, shown_digest,"
-    " required, given, opened_seq, opened_at, due) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " required, given, opened_seq, opened_at, due, kind) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _INSERT_APPROVER = "INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES (?,?,?,?,0)"
 _UPDATE_APPROVAL = "UPDATE approval SET status=?, given=?, closed_at=? WHERE run=? AND step=? AND generation=?"

@@ -172,9 +172,10 @@ class Rows:
                 a.shown_digest,
                 a.required,
                 0,
-                seq_of[("approval.opened", a.step)],
+                seq_of[(a.opened, a.step)],
                 micros,
                 due,
+                a.opened.partition(".")[0],
             )
         )
         self.people_new.extend((approval_id, login, state.tenant, 1) for login in a.roster)

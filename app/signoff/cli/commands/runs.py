@@ -1,4 +1,4 @@
-"""`signoff run …`, `signoff approve`, `signoff reject`, `signoff inbox`."""
+"""`signoff run …`, and what people do in their inbox: approve, reject, submit, return."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
 from signoff.cli.output import explains_errors, print_json, print_table, say
+from signoff.engine.views import InboxItem
+from signoff.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True, help="Start, watch and mend runs.")
 RunId = Annotated[str, typer.Argument(help="Id of the run, r-….")]
@@ -196,23 +198,36 @@ def edit_input(
 
 @explains_errors
 def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
-    """List the approvals that wait for a person."""
+    """List the approvals and forms that wait for a person."""
     with connected(data) as signoff:
         page = signoff.queries.list_inbox(TENANT, actor(login).id)
     if as_json:
         print_json(page)
     else:
         rows = [
-            (i.run_id, i.step, i.label, json.dumps(i.shown, ensure_ascii=False), i.started_by, i.why_not)
+            (i.run_id, i.step, i.kind, i.label, json.dumps(i.shown, ensure_ascii=False), i.started_by, i.why_not)
             for i in page.items
         ]
-        print_table(("run", "step", "approval", "shown", "asked by", "note"), rows, "Nothing waits for you.")
+        print_table(("run", "step", "kind", "label", "shown", "asked by", "note"), rows, "Nothing waits for you.")
 
 
 def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data: Any, to: str = "") -> None:
     who = actor(login)
     with connected(data) as signoff:
         task = signoff.queries.find_task(TENANT, who.id, run_id, step)
+        if task and task.kind == "form" and outcome == "returned":
+            signoff.return_form(
+                who,
+                TENANT,
+                run_id,
+                step,
+                comment,
+                generation=task.generation,
+                shown_digest=task.shown_digest,
+                to=to,
+            )
+            say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
+            return
         signoff.decide(
             who,
             TENANT,
@@ -251,5 +266,47 @@ def send_back(
     login: As = "",
     data: Data = DEFAULT_DATA,
 ) -> None:
-    """Send the work back from an approval to an earlier step, for another round."""
+    """Send the work back from an approval or a form to an earlier step, for another round."""
     _decide("returned", run_id, step, comment, login, data, to)
+
+
+@explains_errors
+def submit(
+    run_id: RunId,
+    step: Step,
+    values: Annotated[str, typer.Option("--values", help="JSON object, @FILE or - for standard input.")] = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+    as_json: Json = False,
+) -> None:
+    """Fill in a form; without --values it shows the fields and what is offered for them."""
+    who = actor(login)
+    with connected(data) as signoff:
+        task = signoff.queries.find_task(TENANT, who.id, run_id, step)
+        if not values:
+            _show_form(task, as_json)
+            return
+        signoff.submit_form(
+            who,
+            TENANT,
+            run_id,
+            step,
+            read_json(values, "The values"),
+            generation=task.generation if task else 1,
+            shown_digest=task.shown_digest if task else "",
+        )
+        say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
+
+
+def _show_form(task: InboxItem | None, as_json: bool) -> None:
+    if task is None or task.kind != "form":
+        raise NotFound("There is no such form for you.", remedy="Look into your inbox.")
+    if as_json:
+        print_json(task)
+        return
+    say(f"{task.label}: {task.instructions}" if task.instructions else task.label)
+    rows = [
+        (f.name, f.label, f.type, "yes" if f.required else "no", ", ".join(f.options), task.prefill.get(f.name, ""))
+        for f in task.fields
+    ]
+    print_table(("field", "label", "type", "required", "options", "offered"), rows, "It has no fields.")

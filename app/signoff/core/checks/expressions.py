@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, Probe, Step
+from signoff.core.definition import (
+    ActivityConfig,
+    ApprovalConfig,
+    Definition,
+    Field,
+    FieldType,
+    FormConfig,
+    Probe,
+    Step,
+)
 from signoff.core.expression import (
     ROOTS,
     Expression,
@@ -98,6 +107,8 @@ def _template_name(s: Step) -> str:
             return "input"
         case ApprovalConfig():
             return "shows"
+        case FormConfig():
+            return ""
         case _:
             return "until"
 
@@ -122,14 +133,10 @@ def _unknown_steps(d: Definition, expression: Expression, place: _Place) -> Iter
             if parts and parts[0] not in ("output", "outcome"):
                 remedy = f"Use steps.{name}.output or steps.{name}.outcome."
                 yield place.problem("unknown_name", f"'steps.{name}' has no '{parts[0]}'.", remedy)
-            declared = {f.name for f in _declared(other)}
+            declared = {f.name for f in other.output}
             if len(parts) > 1 and parts[0] == "output" and declared and parts[1] not in declared:
                 remedy = f"It gives: {', '.join(sorted(declared))}."
                 yield place.problem("unknown_output", f"'{other.label}' gives no '{parts[1]}'.", remedy)
-
-
-def _declared(step: Step) -> tuple[Field, ...]:
-    return step.config.output if isinstance(step.config, ActivityConfig) else ()
 
 
 _SAMPLES: dict[FieldType, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from signoff.core.calendar import find_zone
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, ActivityConfig, Definition, Field, FieldType
+from signoff.core.definition import MAX_STEPS, Definition, Field, FieldType, FormConfig
 from signoff.core.problem import Problem
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -55,8 +55,8 @@ def check_fields(d: Definition, _: Surroundings) -> Iterator[Problem]:
     """The input form and the declared outputs."""
     yield from _fields(d.input, "the input form", "")
     for s in d.steps:
-        if isinstance(s.config, ActivityConfig):
-            yield from _fields(s.config.output, f"the output of '{s.label}'", s.id)
+        what = "the fields of" if isinstance(s.config, FormConfig) else "the output of"
+        yield from _fields(s.output, f"{what} '{s.label}'", s.id)
 
 
 def _fields(fields: tuple[Field, ...], where: str, step: str) -> Iterator[Problem]:

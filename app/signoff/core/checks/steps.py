@@ -5,28 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from signoff.core.calendar import find_zone, parse_duration, parse_local
+from signoff.core.calendar import find_zone, parse_local
+from signoff.core.checks.asking import check_approval, check_duration, check_form
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import (
-    OUTCOMES,
     ActivityConfig,
     ApprovalConfig,
     Definition,
-    Outcome,
+    FormConfig,
     RetryPolicy,
     Step,
     Timeouts,
     WaitConfig,
 )
-from signoff.core.graph import reachable_from
-from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
 
 MAX_ATTEMPTS = 100
 MAX_SECONDS = 366 * 86_400.0
 """No single timeout or retry pause is longer than a year."""
 MAX_MULTIPLIER = 100.0
-MAX_ROUNDS = 50
 
 _SECRET = re.compile(
     r"(?i)\b(?:(?:bearer|basic)\s+[a-z0-9._=+/-]{16,}|sk_live_\w{8,}|AKIA[0-9A-Z]{16}|ghp_\w{20,})"
@@ -42,9 +39,9 @@ def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
             case ActivityConfig() as config:
                 yield from _activity(s, config, around)
             case ApprovalConfig() as config:
-                yield from _people(s, config, around)
-                yield from _quorum(s, config)
-                yield from _returns(d, s, config)
+                yield from check_approval(d, s, config, around)
+            case FormConfig() as config:
+                yield from check_form(d, s, config, around)
             case WaitConfig() as config:
                 yield from _wait(d, s, config)
         if not s.is_skippable and (s.skip.needs_output or s.skip.condition):
@@ -115,79 +112,15 @@ def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(v, f"{path}[{i}]")
 
 
-def _people(s: Step, c: ApprovalConfig, around: Surroundings) -> Iterator[Problem]:
-    if not c.groups and not c.people:
-        yield Problem("no_approvers", f"Nobody is asked in approval '{s.label}'.", "Name a group or people.", s.id)
-    for g in c.groups:
-        if around.groups is not None and g not in around.groups:
-            known = ", ".join(sorted(around.groups)) or "none"
-            message = f"'{s.label}' asks the group '{g}', which does not exist."
-            yield Problem("unknown_group", message, f"Groups: {known}.", s.id)
-        elif around.group_sizes.get(g) == 0:
-            message = f"'{s.label}' asks the group '{g}', which has no members."
-            yield Problem("empty_group", message, "Add members.", s.id)
-    for p in c.people:
-        if around.people is not None and p not in around.people:
-            message = f"'{s.label}' asks '{p}', who has no account."
-            yield Problem("unknown_person", message, "Correct the login.", s.id)
-
-
-def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
-    if c.required < 0:
-        message = f"'{s.label}' needs a negative number of approvals."
-        yield Problem("bad_quorum", message, "Use 1 or more; 0 means all.", s.id)
-    asked = {p.casefold() for p in c.people}
-    if not c.groups and c.people and c.required > len(asked):
-        yield Problem(
-            "quorum_unreachable",
-            f"'{s.label}' needs {c.required} approvals but asks only {len(asked)} people.",
-            "Ask more people or need fewer approvals.",
-            s.id,
-        )
-    for word in c.comment_required_on:
-        if word not in {Outcome.RETURNED.value, *(o.value for o in OUTCOMES[s.kind])}:
-            message = f"'{s.label}' wants a comment on '{word}', which cannot happen."
-            yield Problem("unknown_outcome", message, "Correct it.", s.id)
-    if c.expires:
-        yield from _duration(s, c.expires)
-
-
-def _returns(d: Definition, s: Step, c: ApprovalConfig) -> Iterator[Problem]:
-    graph = successors_of(d)
-    for target in c.returns_to:
-        if target not in graph or target == s.id or s.id not in reachable_from(graph, [target]):
-            message = f"'{s.label}' returns work to '{target[:60]}', which does not come before it."
-            yield Problem("bad_return", message, "Name steps that come before it.", s.id)
-    approvals = {o.id for o in d.steps if isinstance(o.config, ApprovalConfig)}
-    for other in c.deciders_differ_from:
-        if other not in approvals or other == s.id or s.id not in reachable_from(graph, [other]):
-            message = f"The deciders of '{s.label}' shall differ from '{other[:60]}', which is no approval before it."
-            yield Problem("bad_separation", message, "Name approvals that come before it.", s.id)
-    if not 1 <= c.max_rounds <= MAX_ROUNDS:
-        message = f"'{s.label}' must allow between 1 and {MAX_ROUNDS} rounds."
-        yield Problem("bad_rounds", message, "Correct the number of rounds.", s.id)
-
-
 def _wait(d: Definition, s: Step, c: WaitConfig) -> Iterator[Problem]:
     if bool(c.duration) == bool(c.until):
         message = f"'{s.label}' needs either a duration or a date and time."
         yield Problem("bad_wait", message, "Give exactly one.", s.id)
     if c.duration:
-        yield from _duration(s, c.duration)
+        yield from check_duration(s, c.duration)
     zone = find_zone(d.policies.zone)
     if c.until and not c.until.startswith("=") and zone:
         try:
             parse_local(c.until, zone)
         except ValueError as error:
             yield Problem("bad_time", f"In '{s.label}': {error}", "Correct the date and time.", s.id)
-
-
-def _duration(s: Step, text: str) -> Iterator[Problem]:
-    try:
-        duration = parse_duration(text)
-    except ValueError as error:
-        yield Problem("bad_duration", f"In '{s.label}': {error}", "Correct the duration.", s.id)
-        return
-    if duration.is_zero:
-        message = f"In '{s.label}': '{text}' waits for nothing."
-        yield Problem("bad_duration", message, "Give a longer duration.", s.id)

@@ -8,8 +8,17 @@ from datetime import timedelta
 from signoff.core import events as e
 from signoff.core.calendar import add_duration, parse_duration, parse_local
 from signoff.core.decide.build import Build
-from signoff.core.decide.opening import open_approval
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FailurePolicy, Join, Step, WaitConfig
+from signoff.core.decide.opening import open_approval, open_form
+from signoff.core.definition import (
+    ActivityConfig,
+    ApprovalConfig,
+    FailurePolicy,
+    FormConfig,
+    Join,
+    Step,
+    StepKind,
+    WaitConfig,
+)
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import (
     Readiness,
@@ -107,6 +116,8 @@ def begin(build: Build, step: Step) -> None:
                 schedule(build, step, attempt=1)
             case ApprovalConfig():
                 open_approval(build, step, fail_step)
+            case FormConfig():
+                open_form(build, step, fail_step)
             case WaitConfig():
                 _arm_wait(build, step, step.config)
     except ExpressionError as error:
@@ -219,7 +230,7 @@ def stall_reason(build: Build, failed: list[str]) -> str:
     for i in failed:
         step = build.state.steps[i]
         if step.outcome == "expired":
-            sentences.append(f"Nobody decided '{build.plan.label(i)}' in time.")
+            sentences.append(f"Nobody {_silent(build.plan.steps[i])} '{build.plan.label(i)}' in time.")
         elif step.status is StepStatus.OUTCOME_UNKNOWN:
             message = step.error.message if step.error else ""
             sentences.append(sentence(f"The outcome of '{build.plan.label(i)}' is unknown: {message}"))
@@ -227,6 +238,11 @@ def stall_reason(build: Build, failed: list[str]) -> str:
             message = step.error.message if step.error else "no reason was given"
             sentences.append(sentence(f"'{build.plan.label(i)}' failed: {message}"))
     return " ".join(sentences)
+
+
+def _silent(step: Step) -> str:
+    """What nobody did where a step expired."""
+    return "filled in" if step.kind is StepKind.FORM else "decided"
 
 
 def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) -> None:

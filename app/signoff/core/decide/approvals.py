@@ -5,15 +5,22 @@ from __future__ import annotations
 from signoff.core import events as e
 from signoff.core.commands import CheckApprovers, Decide
 from signoff.core.decide.advance import after, fail_step
+from signoff.core.decide.asking import (
+    already_handled,
+    asked_of,
+    authority_of,
+    changed_meanwhile,
+    may_not_answer,
+    not_open,
+)
 from signoff.core.decide.build import Build
 from signoff.core.decide.opening import deciders_elsewhere, must_differ
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.flow import resolve_edges
 from signoff.core.quorum import find_person, missing_deciders, same_person, settled_outcome
 from signoff.core.rejection import Rejection
-from signoff.core.states import ApprovalState, ErrorInfo, RunStatus, StepState, StepStatus
-from signoff.core.wording import clock
+from signoff.core.states import ErrorInfo, StepState, StepStatus
 
 OUTCOMES = ("approved", "rejected", RETURNED)
 MAX_COMMENT_CHARS = 10_000
@@ -26,10 +33,10 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         return Rejection("unknown_step", f"There is no approval '{command.step}' in this run.", "Open the inbox.")
     refused = (
         _may_not(build, command, step)
-        or _already_handled(build, command, step)
-        or _not_open(build, command, step)
+        or already_handled(build, command, step, same=_same_as_before(command, step))
+        or not_open(build, command, step)
         or _bad_form(build, command)
-        or _changed_meanwhile(build, command, step)
+        or changed_meanwhile(build, command, step)
         or may_not_return(build, command, step)
     )
     if refused:
@@ -43,8 +50,8 @@ def decide(build: Build, command: Decide) -> Rejection | None:
             actor=command.actor,
             outcome=command.outcome,
             comment=command.comment,
-            shown_digest=command.shown_digest or _approval(step).shown_digest,
-            authority=_authority(build, command),
+            shown_digest=command.shown_digest or asked_of(step).shown_digest,
+            authority=authority_of(build, command),
         )
     )
     if command.outcome == RETURNED:
@@ -54,7 +61,7 @@ def decide(build: Build, command: Decide) -> Rejection | None:
     config = build.plan.steps[command.step].config
     assert isinstance(config, ApprovalConfig)
     at_once = config.settles_at_first_rejection
-    outcome = settled_outcome(_approval(after_vote), build.state.started_by, at_first_rejection=at_once)
+    outcome = settled_outcome(asked_of(after_vote), build.state.started_by, at_first_rejection=at_once)
     if outcome:
         _settle(build, command, after_vote, outcome)
     else:
@@ -67,10 +74,10 @@ def decide(build: Build, command: Decide) -> Rejection | None:
 
 
 def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
-    """Compare an open approval with the people who exist now; without a quorum it fails as `no_approver`."""
+    """Compare an open approval or form with the people who exist now; without enough it fails as `no_approver`."""
     step = build.state.steps.get(command.step)
     if step is None or step.approval is None or step.status is not StepStatus.WAITING or build.state.is_terminal:
-        message = f"Step '{command.step}' of this run is no open approval."
+        message = f"Step '{command.step}' of this run asks nobody now."
         return Rejection("not_open", message, "Nothing to do.", evidence=False)
     if not _fail_if_unreachable(build, command.step):
         message = f"'{build.plan.label(command.step)}' can still be decided."
@@ -80,7 +87,7 @@ def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
 
 def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     """A quorum is never clamped: where too few are left to reach it, the step says so and needs an operator."""
-    approval = _approval(build.state.steps[step_id])
+    approval = asked_of(build.state.steps[step_id])
     barred = deciders_elsewhere(build, step_id, approval.roster)
     active = [p for p in build.facts.directory.people if not find_person(p, barred)]
     missing = missing_deciders(approval, build.state.started_by, active)
@@ -90,79 +97,30 @@ def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     able = f"only {left - missing}" if left > missing else "none"
     wanted = "1 more approval is" if left == 1 else f"{left} more approvals are"
     message = f"No approver: {wanted} needed, but {able} of those asked may still decide."
+    if isinstance(build.plan.steps[step_id].config, FormConfig):
+        message = "Nobody of those asked can fill it in any more."
     fail_step(build, step_id, ErrorInfo("no_approver", message, False))
     after(build, step_id)
     return True
 
 
-def _approval(step: StepState) -> ApprovalState:
-    assert step.approval is not None
-    return step.approval
-
-
-def _authority(build: Build, command: Decide) -> str:
-    config = build.plan.steps[command.step].config
-    assert isinstance(config, ApprovalConfig)
-    who, groups = command.actor.id, build.facts.directory.groups
-    found = [f"group {g}" for g in config.groups if find_person(who, groups.get(g, ()))]
-    if find_person(who, config.people):
-        found.append("named person")
-    return ", ".join(found) or "frozen roster"
-
-
-def _already_handled(build: Build, command: Decide, step: StepState) -> Rejection | None:
-    label = build.plan.label(command.step)
+def _same_as_before(command: Decide, step: StepState) -> bool:
     votes = step.approval.votes if step.approval else ()
-    mine = next((v for v in votes if same_person(v.person, command.actor.id)), None)
-    if mine is not None and command.generation == step.generation:
-        return Rejection(
-            "already_decided",
-            f"You have already decided '{label}': {mine.outcome} on {clock(mine.at)}.",
-            "Nothing to do.",
-            known=mine.outcome == command.outcome,
-        )
-    if step.status in (StepStatus.SUCCEEDED, StepStatus.REJECTED) and step.approval:
-        last = step.approval.votes[-1]
-        return Rejection(
-            "already_handled",
-            f"'{label}' was already handled by {last.name} on {clock(last.at)}: {step.outcome}.",
-            "Nothing to do.",
-        )
-    if step.status is StepStatus.EXPIRED:
-        remedy = "Ask an operator to retry the approval."
-        return Rejection("expired", f"The time to decide '{label}' is over.", remedy)
-    return None
-
-
-def _not_open(build: Build, command: Decide, step: StepState) -> Rejection | None:
-    state = build.state
-    label = build.plan.label(command.step)
-    if state.is_terminal:
-        return Rejection("run_over", f"The run of '{label}' has ended as {state.status}.", "Nothing to do.")
-    if state.status is RunStatus.PAUSED:
-        return Rejection("paused", f"The run of '{label}' is paused.", "Decide when it has been resumed.")
-    if step.status is not StepStatus.WAITING:
-        return Rejection("not_open", f"'{label}' is not open for a decision; it is {step.status}.", "Open the inbox.")
-    if step.due is not None and step.due <= build.now:
-        remedy = "Ask an operator to retry the approval."
-        return Rejection("expired", f"The time to decide '{label}' was over at {clock(step.due)}.", remedy)
-    return None
+    return any(same_person(v.person, command.actor.id) and v.outcome == command.outcome for v in votes)
 
 
 def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None:
     label = build.plan.label(command.step)
-    if step.approval is None:
-        return None
-    if command.actor.kind != "person":
-        return Rejection("not_a_person", f"Only a person can decide '{label}'.", "Sign in as a person.")
+    if step.approval is None or command.actor.kind != "person":
+        return may_not_answer(build, command, step)
     who = command.actor.id
     earlier = find_person(who, step.approval.excluded)
     if earlier or deciders_elsewhere(build, command.step, (who,)):
         which = "an earlier" if earlier else "another"
         message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
         return Rejection("decided_before", message, "Ask another approver.")
-    if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
-        return Rejection("not_an_approver", f"You are not among those who may decide '{label}'.", "Ask an approver.")
+    if refused := may_not_answer(build, command, step):
+        return refused
     if same_person(who, build.state.started_by) and not step.approval.requester_may_decide:
         return Rejection(
             "own_request",
@@ -193,19 +151,8 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
     return None
 
 
-def _changed_meanwhile(build: Build, command: Decide, step: StepState) -> Rejection | None:
-    stale = command.generation != step.generation
-    other = command.shown_digest and command.shown_digest != _approval(step).shown_digest
-    if stale or other:
-        label = build.plan.label(command.step)
-        return Rejection(
-            "changed_meanwhile", f"'{label}' changed while you were reading it.", "Read it again, then decide."
-        )
-    return None
-
-
 def _settle(build: Build, command: Decide, step: StepState, outcome: str) -> None:
-    votes = _approval(step).votes
+    votes = asked_of(step).votes
     deciding = [v for v in votes if v.outcome == outcome]
     output = {
         "outcome": outcome,

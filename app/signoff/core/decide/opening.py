@@ -1,13 +1,16 @@
-"""Opening an approval: the roster, the quorum and what is shown are frozen at this moment."""
+"""Opening an approval or a form: the roster, the quorum and what is shown are frozen at this moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
 from signoff.core.calendar import add_duration, parse_duration
 from signoff.core.decide.build import Build
-from signoff.core.definition import ApprovalConfig, Step
-from signoff.core.events import ApprovalOpened
+from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, Step
+from signoff.core.events import ApprovalOpened, FormOpened
+from signoff.core.flow import scope_of
 from signoff.core.quorum import distinct, find_person, needed, usable_roster
 from signoff.core.showing import shown_digest, shown_of
 from signoff.core.states import ErrorInfo
@@ -18,9 +21,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     config = step.config
     assert isinstance(config, ApprovalConfig)
     state, directory = build.state, build.facts.directory
-    members = [m for g in config.groups for m in directory.groups.get(g, ())]
-    named = [known for p in config.people if (known := find_person(p, directory.people))]
-    asked = distinct([*members, *named])
+    asked = distinct(_members(build, config))
     excluded = deciders_elsewhere(build, step.id, asked)
     roster = tuple(p for p in asked if p not in excluded)
     usable = usable_roster(roster, state.started_by, config.requester_may_decide)
@@ -29,7 +30,6 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
         fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, asked, state.started_by), False))
         return
     shown = shown_of(build.plan, state, step.id)
-    due = add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
     build.emit(
         ApprovalOpened(
             at=build.now,
@@ -43,10 +43,58 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
             shown=shown,
             shown_digest=shown_digest(state, step.id, shown),
             directory_version=directory.version,
-            due=due,
+            due=_due(build, config),
             excluded=excluded,
         )
     )
+
+
+def open_form(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], None]) -> None:
+    """Ask people for values, or fail as `no_approver` where nobody is there to be asked."""
+    config = step.config
+    assert isinstance(config, FormConfig)
+    state, directory = build.state, build.facts.directory
+    requester = find_person(state.started_by, directory.people) if config.requester else None
+    roster = distinct([*_members(build, config), *((requester,) if requester else ())])
+    if not roster:
+        named = [*(f"group '{g}'" for g in config.groups), *config.people]
+        named += [f"'{state.started_by}', who started the run"] if config.requester else []
+        message = f"Nobody can fill it in: {', '.join(named)} has no active account."
+        fail(build, step.id, ErrorInfo("no_approver", message, False))
+        return
+    shown = shown_of(build.plan, state, step.id)
+    build.emit(
+        FormOpened(
+            at=build.now,
+            step=step.id,
+            generation=state.steps[step.id].generation,
+            round=state.steps[step.id].round,
+            roster=roster,
+            groups=config.groups,
+            shown=shown,
+            shown_digest=shown_digest(state, step.id, shown),
+            directory_version=directory.version,
+            prefill=_prefill(build, step.id, config),
+            due=_due(build, config),
+        )
+    )
+
+
+def _prefill(build: Build, step_id: str, config: FormConfig) -> dict[str, Any]:
+    """First values of the fields; what was submitted in the round before comes first."""
+    offered = build.plan.templates[step_id](scope_of(build.state))["prefill"] if config.prefill else {}
+    before = build.state.outputs.get(step_id) if build.state.steps[step_id].round > 1 else None
+    return {**offered, **(before if isinstance(before, dict) else {})}
+
+
+def _members(build: Build, config: AskingConfig) -> list[str]:
+    directory = build.facts.directory
+    members = [m for g in config.groups for m in directory.groups.get(g, ())]
+    return [*members, *(known for p in config.people if (known := find_person(p, directory.people)))]
+
+
+def _due(build: Build, config: AskingConfig) -> datetime | None:
+    return add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
 
 
 def deciders_elsewhere(build: Build, step_id: str, among: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,7 +107,8 @@ def deciders_elsewhere(build: Build, step_id: str, among: tuple[str, ...]) -> tu
 def must_differ(build: Build, step_id: str) -> list[str]:
     """Approvals that this one must differ from, and those that must differ from it: they may be open together."""
     config = build.plan.steps[step_id].config
-    assert isinstance(config, ApprovalConfig)
+    if not isinstance(config, ApprovalConfig):
+        return []
     return [
         i
         for i, other in build.plan.steps.items()

@@ -6,7 +6,7 @@ from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.advance import advance, after, settle_run, stop
 from signoff.core.decide.build import Build
-from signoff.core.definition import ActivityConfig
+from signoff.core.definition import FormConfig
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import needs_somebody, resolve_edges, scope_of
 from signoff.core.forms import check_values
@@ -262,7 +262,7 @@ def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | 
 def substitute_of(build: Build, step: str, given: object, what: str) -> tuple[object, Rejection | None]:
     """An output that a person gives for a step, checked against its schema; `what` names it in sentences."""
     definition = build.plan.steps[step]
-    fields = definition.config.output if isinstance(definition.config, ActivityConfig) else ()
+    fields = definition.output
     if given is None:
         return None, None
     try:
@@ -281,7 +281,7 @@ def substitute_of(build: Build, step: str, given: object, what: str) -> tuple[ob
 def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
     """Replace the run's input, checked against the form; later mappings read the new one.
 
-    Open approvals that show something else now are asked again.
+    Open approvals and forms that show something else now are asked again.
     """
     wanted = "edit the run's input"
     if refused := may_operate(build, command, wanted):
@@ -302,7 +302,7 @@ def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
 
 
 def _ask_again(build: Build, before: RunState) -> None:
-    """Void every open approval that shows something else now: nobody decides on what is no longer true."""
+    """Void every open approval and form that shows something else now: nobody decides on what is no longer true."""
     again = [
         i
         for i, s in build.state.steps.items()
@@ -313,7 +313,8 @@ def _ask_again(build: Build, before: RunState) -> None:
     for i in again:
         generation = build.state.steps[i].generation + 1
         reason = "The input was edited after people had been asked."
-        build.emit(e.ApprovalVoided(at=build.now, step=i, generation=generation, reason=reason))
+        voided = e.FormVoided if isinstance(build.plan.steps[i].config, FormConfig) else e.ApprovalVoided
+        build.emit(voided(at=build.now, step=i, generation=generation, reason=reason))
     if again:
         advance(build, again)
 

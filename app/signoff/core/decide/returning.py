@@ -1,23 +1,24 @@
-"""Send-back, the one form of loop: an approver returns the work to an earlier step (semantics §5)."""
+"""Send-back, the one form of loop: an approval or a form returns the work to an earlier step (semantics §5)."""
 
 from __future__ import annotations
 
 from signoff.core import events as e
-from signoff.core.commands import Decide
+from signoff.core.commands import Decide, ReturnForm
 from signoff.core.decide.advance import advance
 from signoff.core.decide.build import Build
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.rejection import Rejection
 from signoff.core.states import StepState, StepStatus
 
 RETURNED = "returned"
+Returning = Decide | ReturnForm
 
 
-def _target(build: Build, command: Decide) -> str:
+def _target(build: Build, command: Returning) -> str:
     config = build.plan.steps[command.step].config
-    assert isinstance(config, ApprovalConfig)
+    assert isinstance(config, ApprovalConfig | FormConfig)
     if command.to:
         return command.to if command.to in config.returns_to else ""
     return config.returns_to[0] if len(config.returns_to) == 1 else ""
@@ -29,16 +30,17 @@ def _begin_again(build: Build, target: str) -> list[str]:
     return [i for i in build.plan.steps if i in reached]
 
 
-def may_not_return(build: Build, command: Decide, step: StepState) -> Rejection | None:
+def may_not_return(build: Build, command: Returning, step: StepState) -> Rejection | None:
     """Why the work cannot be returned now, or None. Other outcomes are not its business."""
-    if command.outcome != RETURNED:
+    if isinstance(command, Decide) and command.outcome != RETURNED:
         return None
     config = build.plan.steps[command.step].config
-    assert isinstance(config, ApprovalConfig)
+    assert isinstance(config, ApprovalConfig | FormConfig)
     label = build.plan.label(command.step)
+    instead = "Approve or reject." if isinstance(config, ApprovalConfig) else "Fill it in."
     if not config.returns_to:
         message = f"'{label}' does not offer to send the work back."
-        return Rejection("not_returnable", message, "Approve or reject.", evidence=False)
+        return Rejection("not_returnable", message, instead, evidence=False)
     target = _target(build, command)
     if not target:
         known = ", ".join(f"'{build.plan.label(i)}'" for i in config.returns_to)
@@ -46,7 +48,7 @@ def may_not_return(build: Build, command: Decide, step: StepState) -> Rejection 
         return Rejection("unknown_target", message, f"Choose one of: {known}.", evidence=False)
     if step.round >= config.max_rounds:
         message = f"'{label}' is in round {step.round}, the last of {config.max_rounds}."
-        return Rejection("no_more_rounds", message, "Approve or reject.", evidence=False)
+        return Rejection("no_more_rounds", message, instead, evidence=False)
     for i in _begin_again(build, target):
         if build.state.steps[i].status is StepStatus.OUTCOME_UNKNOWN or build.state.steps[i].probe:
             message = f"Expected to return '{label}', but it is not known whether '{build.plan.label(i)}' took effect."
@@ -59,7 +61,7 @@ def may_not_return(build: Build, command: Decide, step: StepState) -> Rejection 
     return None
 
 
-def send_back(build: Build, command: Decide) -> None:
+def send_back(build: Build, command: Returning, *, shown_digest: str = "", authority: str = "") -> None:
     """Begin a new round from the target on."""
     target = _target(build, command)
     again = _begin_again(build, target)
@@ -73,6 +75,8 @@ def send_back(build: Build, command: Decide) -> None:
             actor=command.actor,
             comment=command.comment,
             rounds=tuple((i, steps[i].generation + 1, steps[i].round + 1) for i in again),
+            shown_digest=shown_digest,
+            authority=authority,
         )
     )
     advance(build, again)

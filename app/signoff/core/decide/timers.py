@@ -10,6 +10,7 @@ from signoff.core.decide.activities import attempt_timed_out
 from signoff.core.decide.advance import after, fail_step, schedule
 from signoff.core.decide.build import Build
 from signoff.core.decide.lost import schedule_probe
+from signoff.core.definition import StepKind
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges
 from signoff.core.rejection import Rejection
@@ -43,11 +44,9 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
             after(build, command.step)
         case TimerKind.EXPIRY:
             edges = resolve_edges(build.plan, state, command.step, "expired")
-            build.emit(
-                e.ApprovalExpired(
-                    at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges
-                )
-            )
+            approval = build.plan.steps[command.step].kind is StepKind.APPROVAL
+            expired = e.ApprovalExpired if approval else e.StepExpired
+            build.emit(expired(at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges))
             after(build, command.step)
         case TimerKind.RETRY:
             _try_again(build, command.step)

@@ -42,6 +42,10 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.ApprovalSettled: approvals.settled,
     e.ApprovalExpired: approvals.expired,
     e.ApprovalVoided: approvals.voided,
+    e.FormOpened: approvals.form_opened,
+    e.FormSubmitted: approvals.submitted,
+    e.FormVoided: approvals.voided,
+    e.StepExpired: steps.expired,
     e.WorkReturned: approvals.returned,
 }
 

@@ -1,4 +1,4 @@
-"""How facts about approvals change the state."""
+"""How facts about approvals and forms change the state."""
 
 from __future__ import annotations
 
@@ -36,6 +36,38 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
 
+def form_opened(plan: Plan, state: RunState, event: e.FormOpened) -> RunState:
+    """People are asked for values: an approval that one submission settles, whoever on the roster gives it."""
+    asked = ApprovalState(event.roster, 1, event.shown_digest, requester_may_decide=True)
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.WAITING,
+        approval=asked,
+        timer=TimerKind.EXPIRY if event.due else None,
+        due=event.due,
+    )
+
+
+def submitted(plan: Plan, state: RunState, event: e.FormSubmitted) -> RunState:
+    """The step has its output; who gave it is kept like a vote."""
+    asked = state.steps[event.step].approval
+    assert asked is not None
+    person = find_person(event.actor.id, asked.roster) or event.actor.id
+    vote = Vote(person, event.actor.shown, "submitted", "", event.at, event.actor.channel)
+    state = altered(state, outputs={**state.outputs, event.step: event.output})
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.SUCCEEDED,
+        outcome="submitted",
+        approval=altered(asked, votes=(*asked.votes, vote)),
+        edges=event.edges,
+    )
+
+
 def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
     """Approved or rejected."""
     status = StepStatus.SUCCEEDED if event.outcome == "approved" else StepStatus.REJECTED
@@ -43,7 +75,7 @@ def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
     return with_step(state, event.step, event.at, status=status, outcome=event.outcome, edges=event.edges)
 
 
-def voided(plan: Plan, state: RunState, event: e.ApprovalVoided) -> RunState:
+def voided(plan: Plan, state: RunState, event: e.ApprovalVoided | e.FormVoided) -> RunState:
     """Pending again in a new generation of the same round; people are asked again in the same commit."""
     old = state.steps[event.step]
     fresh = StepState(

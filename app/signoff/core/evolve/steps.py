@@ -132,6 +132,11 @@ def elapsed(plan: Plan, state: RunState, event: e.WaitElapsed) -> RunState:
     return with_step(state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="elapsed", edges=event.edges)
 
 
+def expired(plan: Plan, state: RunState, event: e.StepExpired) -> RunState:
+    """Time ran out."""
+    return with_step(state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges)
+
+
 def blocked(plan: Plan, state: RunState, event: e.StepBlocked) -> RunState:
     """The step cannot be reached until its cause is mended."""
     return with_step(state, event.step, event.at, status=StepStatus.BLOCKED, cause=event.cause, edges=event.edges)

@@ -127,7 +127,7 @@ def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
-    """An approval as one person on its roster sees it."""
+    """An approval or a form as one person on its roster sees it."""
 
     id: int
     run_id: str
@@ -151,20 +151,21 @@ class ApprovalRecord:
     run_status: str
     opened: dict[str, Any]
     voted: bool
+    kind: str
 
 
 _APPROVAL = (
     "SELECT a.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.started_by, r.business_key,"
     " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
-    f" a.due, a.status, r.status, {_DATA}, m.voted FROM approval_person m JOIN approval a ON a.id = m.approval_id"
-    " JOIN run r ON r.id = a.run JOIN definition_version v ON v.id = r.version_id"
-    " JOIN definition d ON d.id = v.definition_id"
+    f" a.due, a.status, r.status, {_DATA}, m.voted, a.kind FROM approval_person m"
+    " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+    " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
 )
 
 
 def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*(*r[:20], load(r[20]) or {}, bool(r[21]))) for r in rows]
+    return [ApprovalRecord(*(*r[:20], load(r[20]) or {}, bool(r[21]), r[22])) for r in rows]
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
@@ -179,10 +180,10 @@ def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: in
 
 
 def count_inbox(reader: Reader, tenant: str, login: str) -> int:
-    """How many approvals wait for a person, not counting those of their own runs."""
+    """How many approvals and forms wait for a person, not counting approvals of their own runs."""
     found = reader.one(
         "SELECT count(*) FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
-        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.started_by <> m.login",
+        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND (r.started_by <> m.login OR a.kind = 'form')",
         (tenant, login),
     )
     return found[0] if found else 0

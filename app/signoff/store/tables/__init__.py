@@ -14,6 +14,7 @@ from signoff.store.tables.runs import (
     RunTable,
     TimerTable,
 )
+from signoff.store.tables.signals import SignalMessageTable, SignalWaitTable
 from signoff.store.tasks.tables import (
     TaskBodyTable,
     TaskEdgeTable,
@@ -44,6 +45,8 @@ __all__ = [
     "RunTable",
     "SessionTable",
     "SettingTable",
+    "SignalMessageTable",
+    "SignalWaitTable",
     "TaskBodyTable",
     "TaskEdgeTable",
     "TaskFigureTable",

@@ -121,12 +121,15 @@ class TimerTable(SQLModel, table=True):
 
 
 class ApprovalTable(SQLModel, table=True):
-    """W5 Approval. What is shown is in the event numbered `opened_seq`."""
+    """W5 Approval, and forms, which ask people in the same way. What is shown is in the event `opened_seq`."""
 
     __tablename__ = "approval"
     __table_args__ = (
         UniqueConstraint("run", "step", "generation"),
-        CheckConstraint("status IN ('open', 'approved', 'rejected', 'expired', 'skipped', 'failed', 'cancelled')"),
+        CheckConstraint(
+            "status IN ('open', 'approved', 'rejected', 'submitted', 'expired', 'skipped', 'failed', 'cancelled')"
+        ),
+        CheckConstraint("kind IN ('approval', 'form')"),
     )
 
     id: int = Field(primary_key=True)
@@ -145,6 +148,7 @@ class ApprovalTable(SQLModel, table=True):
     opened_at: int
     due: int | None
     closed_at: int | None = None
+    kind: str = "approval"
 
 
 class ApprovalPersonTable(SQLModel, table=True):

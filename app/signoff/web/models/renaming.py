@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ApprovalConfig, StepConfig, WaitConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, StepConfig, WaitConfig
 from signoff.core.rejection import Rejection
 from signoff.core.validate import NAME
 from signoff.web.models.naming import identifier
@@ -66,6 +66,13 @@ def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfi
                 shows=moved(config.shows),
                 returns_to=tuple(new if i == old else i for i in config.returns_to),
                 deciders_differ_from=tuple(new if i == old else i for i in config.deciders_differ_from),
+            )
+        case FormConfig():
+            return replace(
+                config,
+                shows=moved(config.shows),
+                prefill=moved(config.prefill),
+                returns_to=tuple(new if i == old else i for i in config.returns_to),
             )
         case WaitConfig():
             return replace(config, until=moved(config.until))

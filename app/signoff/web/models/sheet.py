@@ -16,11 +16,13 @@ from signoff.core.definition import (
     ApprovalConfig,
     Definition,
     Edge,
+    FormConfig,
     Step,
     StepConfig,
     StepKind,
     WaitConfig,
 )
+from signoff.core.definition import Field as FormField
 from signoff.core.document import read_document, write_document
 from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
@@ -31,10 +33,16 @@ from signoff.web.models.naming import identifier
 
 Position = tuple[float, float]
 
-NEW_LABELS = {StepKind.ACTIVITY: "New activity", StepKind.APPROVAL: "New approval", StepKind.WAIT: "New wait"}
+NEW_LABELS = {
+    StepKind.ACTIVITY: "New activity",
+    StepKind.APPROVAL: "New approval",
+    StepKind.FORM: "New form",
+    StepKind.WAIT: "New wait",
+}
 _NEW_CONFIGS: dict[StepKind, StepConfig] = {
     StepKind.ACTIVITY: ActivityConfig(),
     StepKind.APPROVAL: ApprovalConfig(),
+    StepKind.FORM: FormConfig(fields=(FormField("answer", "Answer"),)),
     StepKind.WAIT: WaitConfig(duration="P1D"),
 }
 

@@ -32,7 +32,7 @@ RUN_WORDS = {
     "cancelled": "Cancelled",
     "terminated": "Terminated",
 }
-KIND_WORDS = {"activity": "Activity", "approval": "Approval", "wait": "Wait"}
+KIND_WORDS = {"activity": "Activity", "approval": "Approval", "wait": "Wait", "form": "Form"}
 EDGE_WORDS = {"": "not decided yet", "live": "taken", "dead": "not taken", "blocked": "blocked", "error": "in error"}
 ACTION_WORDS = {
     "pause_run": "Pause",
@@ -45,13 +45,14 @@ ACTION_WORDS = {
     "confirm_effect": "It happened",
     "deny_effect": "It did not happen",
     "decide": "Decide",
+    "submit_form": "Fill in",
 }
 
 
 def step_word(status: str, kind: str = "") -> str:
     """The state of a step in one or two words."""
     if status == "succeeded":
-        return {"approval": "Approved", "wait": "Elapsed"}.get(kind, "Succeeded")
+        return {"approval": "Approved", "wait": "Elapsed", "form": "Filled in"}.get(kind, "Succeeded")
     return STEP_WORDS.get(status, status)
 
 

@@ -1,4 +1,4 @@
-"""The inbox: what waits for this person, and the page on which one approval is decided."""
+"""The inbox: what waits for this person, and the page on which one approval is decided or one form filled in."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from signoff.engine.views import FeedEvent, InboxItem
 from signoff.web.escape import clock, esc, label, moment
 from signoff.web.live import run_topic, tenant_topic
 from signoff.web.models.words import until
+from signoff.web.parts.filling import MAX_COMMENT_CHARS, filling_form
 from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, pairs, table
 from signoff.web.parts.panes import html
 from signoff.web.shell import arguments, frame
 from signoff.web.site import Visitor
 
 PAUSE_MS = 300
-MAX_COMMENT_CHARS = 4_000
 
 
 def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
-    """Open approvals that the person may decide, oldest first, kept up to date."""
+    """Open approvals and forms that the person may answer, oldest first, kept up to date."""
     queries, tenant, login = visitor.site.signoff.queries, visitor.site.tenant, visitor.person.login
     cursor = arguments("cursor")["cursor"]
 
@@ -59,7 +59,7 @@ def _path(item: InboxItem) -> str:
 
 
 def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
-    """One approval: exactly what is to be decided on, and a plain form that decides it."""
+    """One approval or form: exactly what is shown, and a plain form that answers it."""
     run_id, step = params["run_id"], params["step"]
     tenant = visitor.site.tenant
 
@@ -69,16 +69,17 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
     item = look()
     if item is None:
         raise errors.NotFound(
-            "Nothing waits for your decision here.",
-            remedy="It may have been decided already; your inbox shows what is open.",
+            "Nothing waits for you here.",
+            remedy="It may have been answered already; your inbox shows what is open.",
         )
     changed = html("")
 
     def again(_: list[FeedEvent]) -> None:
         now = look()
         if now is None or (item.may_decide and not now.may_decide):
-            why = now.why_not if now else "It is not yours to decide any more."
-            changed.object = notice(f"{why} A decision sent now is refused.", "warning")
+            why = now.why_not if now else "It is not yours to answer any more."
+            sent = "A decision" if item.kind == "approval" else "A form"
+            changed.object = notice(f"{why} {sent} sent now is refused.", "warning")
         elif (now.generation, now.round, now.shown_digest) != (item.generation, item.round, item.shown_digest):
             changed.object = notice(
                 "This changed while you were reading. Load the page again to see what waits now.", "warning"
@@ -115,7 +116,8 @@ def _facts(item: InboxItem, asker: str) -> str:
     if count:
         about["Approvals"] = count
     shown = pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"
-    return f"""{asks}<div class="card"><h3>What you decide on</h3>{shown}</div>
+    title = "What you decide on" if item.kind == "approval" else "What you should know"
+    return f"""{asks}<div class="card"><h3>{title}</h3>{shown}</div>
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
@@ -132,7 +134,9 @@ def _return_button(step: str, name: str, needs_comment: bool) -> str:
 
 def _form(visitor: Visitor, item: InboxItem) -> str:
     if not item.may_decide:
-        return notice(item.why_not or "You may not decide this.", "warning")
+        return notice(item.why_not or "You may not answer this.", "warning")
+    if item.kind == "form":
+        return filling_form(item, visitor.visit.form_token)
     hidden = {
         "token": visitor.visit.form_token,
         "generation": item.generation,

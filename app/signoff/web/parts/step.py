@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ApprovalConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, StepKind
 from signoff.engine.views import AttemptView, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.models.words import KIND_WORDS
@@ -26,14 +26,16 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
         f"<h2>{label(step.label)}</h2>",
         f'<p class="said">{esc(explained.sentence)}</p>{following}',
     ]
-    if "decide" in explained.actions:
-        parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', 'Decide this', css='button main')}</p>")
+    for action, words in (("decide", "Decide this"), ("submit_form", "Fill this in")):
+        if action in explained.actions:
+            parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', words, css='button main')}</p>")
     if state.error and state.status.value not in ("failed", "retrying", "outcome_unknown"):
         parts.append(notice(state.error.message, "warning"))
     parts.append(pairs(_facts(view, step_id)))
     if state.approval and state.approval.votes:
         votes = {v.name: Safe(f"{esc(v.outcome)} on {clock(v.at)}{_said(v.comment)}") for v in state.approval.votes}
-        parts.append(f"<h3>Decisions</h3>{pairs(votes)}")
+        title = "Decisions" if step.kind is StepKind.APPROVAL else "Filled in by"
+        parts.append(f"<h3>{title}</h3>{pairs(votes)}")
     if attempts:
         parts.append(f"<h3>Attempts</h3>{attempts_list(attempts)}")
     if step_id in view.state.outputs:
@@ -55,6 +57,8 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
                 facts["If its answer is lost"] = f"asks {probe.connector} whether it happened"
         case ApprovalConfig(groups=groups, people=people):
             facts["Asks"] = ", ".join((*groups, *people))
+        case FormConfig(groups=groups, people=people, requester=requester):
+            facts["Asks"] = ", ".join((*groups, *people, *(("who started the run",) if requester else ())))
         case _:
             pass
     if state.generation > 1:

@@ -1,0 +1,106 @@
+"""Approvals and forms: somebody to ask, a quorum that can be met, fields to fill in, ways back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from signoff.core.calendar import parse_duration
+from signoff.core.checks.surroundings import Surroundings
+from signoff.core.definition import OUTCOMES, ApprovalConfig, AskingConfig, Definition, FormConfig, Outcome, Step
+from signoff.core.graph import reachable_from
+from signoff.core.plan import successors_of
+from signoff.core.problem import Problem
+
+MAX_ROUNDS = 50
+
+
+def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundings) -> Iterator[Problem]:
+    """Everything about one approval."""
+    yield from _people(s, c, around)
+    yield from _quorum(s, c)
+    if c.expires:
+        yield from check_duration(s, c.expires)
+    yield from _returns(d, s, c)
+    yield from _differing(d, s, c)
+
+
+def check_form(d: Definition, s: Step, c: FormConfig, around: Surroundings) -> Iterator[Problem]:
+    """Everything about one form; its fields are checked with all others."""
+    yield from _people(s, c, around)
+    if not c.fields:
+        yield Problem("no_fields", f"Form '{s.label}' asks for nothing.", "Add a field.", s.id)
+    known = {f.name for f in c.fields}
+    for name in c.prefill:
+        if name not in known:
+            message = f"'{s.label}' fills in '{name[:60]}' beforehand, which is none of its fields."
+            yield Problem("unknown_field", message, f"Fields: {', '.join(sorted(known)) or 'none'}.", s.id)
+    if c.expires:
+        yield from check_duration(s, c.expires)
+    yield from _returns(d, s, c)
+
+
+def _people(s: Step, c: AskingConfig, around: Surroundings) -> Iterator[Problem]:
+    if not c.groups and not c.people and not (isinstance(c, FormConfig) and c.requester):
+        yield Problem("no_approvers", f"Nobody is asked in {s.kind} '{s.label}'.", "Name a group or people.", s.id)
+    for g in c.groups:
+        if around.groups is not None and g not in around.groups:
+            known = ", ".join(sorted(around.groups)) or "none"
+            message = f"'{s.label}' asks the group '{g}', which does not exist."
+            yield Problem("unknown_group", message, f"Groups: {known}.", s.id)
+        elif around.group_sizes.get(g) == 0:
+            message = f"'{s.label}' asks the group '{g}', which has no members."
+            yield Problem("empty_group", message, "Add members.", s.id)
+    for p in c.people:
+        if around.people is not None and p not in around.people:
+            message = f"'{s.label}' asks '{p}', who has no account."
+            yield Problem("unknown_person", message, "Correct the login.", s.id)
+
+
+def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
+    if c.required < 0:
+        message = f"'{s.label}' needs a negative number of approvals."
+        yield Problem("bad_quorum", message, "Use 1 or more; 0 means all.", s.id)
+    asked = {p.casefold() for p in c.people}
+    if not c.groups and c.people and c.required > len(asked):
+        yield Problem(
+            "quorum_unreachable",
+            f"'{s.label}' needs {c.required} approvals but asks only {len(asked)} people.",
+            "Ask more people or need fewer approvals.",
+            s.id,
+        )
+    for word in c.comment_required_on:
+        if word not in {Outcome.RETURNED.value, *(o.value for o in OUTCOMES[s.kind])}:
+            message = f"'{s.label}' wants a comment on '{word}', which cannot happen."
+            yield Problem("unknown_outcome", message, "Correct it.", s.id)
+
+
+def _returns(d: Definition, s: Step, c: AskingConfig) -> Iterator[Problem]:
+    graph = successors_of(d)
+    for target in c.returns_to:
+        if target not in graph or target == s.id or s.id not in reachable_from(graph, [target]):
+            message = f"'{s.label}' returns work to '{target[:60]}', which does not come before it."
+            yield Problem("bad_return", message, "Name steps that come before it.", s.id)
+    if not 1 <= c.max_rounds <= MAX_ROUNDS:
+        message = f"'{s.label}' must allow between 1 and {MAX_ROUNDS} rounds."
+        yield Problem("bad_rounds", message, "Correct the number of rounds.", s.id)
+
+
+def _differing(d: Definition, s: Step, c: ApprovalConfig) -> Iterator[Problem]:
+    graph = successors_of(d)
+    approvals = {o.id for o in d.steps if isinstance(o.config, ApprovalConfig)}
+    for other in c.deciders_differ_from:
+        if other not in approvals or other == s.id or s.id not in reachable_from(graph, [other]):
+            message = f"The deciders of '{s.label}' shall differ from '{other[:60]}', which is no approval before it."
+            yield Problem("bad_separation", message, "Name approvals that come before it.", s.id)
+
+
+def check_duration(s: Step, text: str) -> Iterator[Problem]:
+    """A duration that can be read and waits for something."""
+    try:
+        duration = parse_duration(text)
+    except ValueError as error:
+        yield Problem("bad_duration", f"In '{s.label}': {error}", "Correct the duration.", s.id)
+        return
+    if duration.is_zero:
+        message = f"In '{s.label}': '{text}' waits for nothing."
+        yield Problem("bad_duration", message, "Give a longer duration.", s.id)

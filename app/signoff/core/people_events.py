@@ -1,0 +1,129 @@
+"""Facts about people who are asked: approvals, forms, and work that they send back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar
+
+from signoff.core.event import Edges, StepEvent
+from signoff.core.states import Actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalOpened(StepEvent):
+    """People were asked. The roster, the quorum and exactly what is shown are frozen here."""
+
+    wire: ClassVar[str] = "approval.opened"
+    generation: int
+    round: int
+    roster: tuple[str, ...]
+    groups: tuple[str, ...]
+    required: int
+    requester_may_decide: bool
+    shown: Any
+    shown_digest: str
+    directory_version: int
+    due: datetime | None = None
+    excluded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRecorded(StepEvent):
+    """One person decided, about exactly what `shown_digest` names."""
+
+    wire: ClassVar[str] = "approval.decision_recorded"
+    generation: int
+    round: int
+    actor: Actor
+    outcome: str
+    comment: str
+    shown_digest: str
+    authority: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettled(StepEvent):
+    """The decisions so far settle the approval as approved or rejected."""
+
+    wire: ClassVar[str] = "approval.settled"
+    generation: int
+    outcome: str
+    output: Any = None
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalExpired(StepEvent):
+    """Nobody settled it in time; silence never approves and names no decider."""
+
+    wire: ClassVar[str] = "approval.expired"
+    generation: int
+    due: datetime
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalVoided(StepEvent):
+    """What was shown is no longer what waits: its votes are void, and people are asked again."""
+
+    wire: ClassVar[str] = "approval.voided"
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormOpened(StepEvent):
+    """People were asked for values. The roster, what is shown and what is offered are frozen here."""
+
+    wire: ClassVar[str] = "form.opened"
+    generation: int
+    round: int
+    roster: tuple[str, ...]
+    groups: tuple[str, ...]
+    shown: Any
+    shown_digest: str
+    directory_version: int
+    prefill: dict[str, Any] = field(default_factory=dict)
+    due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormSubmitted(StepEvent):
+    """One person filled in the form; `output` are the checked values."""
+
+    wire: ClassVar[str] = "form.submitted"
+    generation: int
+    round: int
+    actor: Actor
+    shown_digest: str
+    authority: str
+    output: Any = None
+    edges: Edges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormVoided(StepEvent):
+    """What was shown is no longer what waits: people are asked again."""
+
+    wire: ClassVar[str] = "form.voided"
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkReturned(StepEvent):
+    """An approver, or who should have filled in a form, sent the work back: a new round from `to` on.
+
+    `rounds` are (step, new generation, new round) of every step that begins again. `shown_digest` and
+    `authority` are set for forms; for approvals the decision before this event says them.
+    """
+
+    wire: ClassVar[str] = "work.returned"
+    generation: int
+    to: str
+    actor: Actor
+    comment: str
+    rounds: tuple[tuple[str, int, int], ...]
+    shown_digest: str = ""
+    authority: str = ""

@@ -1,0 +1,146 @@
+"""Filling in a form: one plain POST like that of decisions; what was entered is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+
+from signoff import errors
+from signoff.core.definition import FieldType
+from signoff.engine.views import InboxItem
+from signoff.web.escape import esc
+from signoff.web.models.values import Filled, fill
+from signoff.web.parts.filling import PREFIX, filling_form
+from signoff.web.plain import answer_page, plain_page, status_of
+from signoff.web.session import Visit, is_form_token
+from signoff.web.site import Site
+
+MAX_FIELDS = 200
+MAX_GENERATION = 1_000_000_000
+
+
+def submit_router(site: Site) -> APIRouter:
+    """Route `POST /submit/{run_id}/{step}`; there is deliberately no GET."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/submit/{run_id}/{step}")
+    async def submit(request: Request, run_id: str, step: str) -> Response:
+        """Check and send the values, or send the work back, and say what came of it."""
+        form = await request.form(max_files=0, max_fields=MAX_FIELDS)
+        sent = {name: value for name, value in form.items() if isinstance(value, str)}
+        return await run_in_threadpool(_answer, site, request, run_id, step, sent)
+
+    return router
+
+
+def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[str, str]) -> Response:
+    secret = request.cookies.get(site.settings.session_cookie, "")
+    visit = site.gate.find(secret)
+    here = f"/inbox/{run_id}/{step}"
+    if visit is None:
+        return RedirectResponse("/login", 303)
+    if not is_form_token(secret, sent.get("token", "")):
+        words = ["This form did not come from a page of your session; nothing was stored."]
+        return answer_page(request, "Not stored", words, [("/inbox", "Inbox")], status=403)
+    item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
+    generation = sent.get("generation", "")
+    if item is None or item.kind != "form" or not generation.isdecimal() or int(generation) > MAX_GENERATION:
+        return answer_page(request, "Not there", ["No such form waits for you."], [("/inbox", "Inbox")], status=404)
+    entered = {
+        f.name: (sent.get(PREFIX + f.name) is not None)
+        if f.type is FieldType.BOOLEAN
+        else sent.get(PREFIX + f.name, "").replace("\r\n", "\n")
+        for f in item.fields
+    }
+    comment = sent.get("comment", "").replace("\r\n", "\n").strip()
+    do, _, to = sent.get("do", "submit").partition(":")
+    filled = Filled()
+    try:
+        if do == "return":
+            _send_back(site, visit, item, sent, comment, to)
+        else:
+            filled = fill(item.fields, entered, what=f"form '{item.label}'")
+            if not filled.is_good:
+                return _again(request, visit, item, entered, filled.problems, comment)
+            _submit(site, visit, item, sent, filled)
+    except errors.InvalidInput as error:
+        problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(_plain, error.problems)}
+        return _again(request, visit, item, entered, problems or {"": error.message}, comment)
+    except errors.SignoffError as error:
+        return _refusal(request, error, here, item, entered, comment)
+    links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
+    if do == "return":
+        return answer_page(request, "Returned", ["The work has been sent back."], links, good=True)
+    return answer_page(request, "Submitted", ["Your values have been recorded."], links, good=True)
+
+
+def _plain(problem: object) -> dict[str, Any]:
+    return problem if isinstance(problem, dict) else {"field": "", "message": str(problem), "remedy": ""}
+
+
+def _submit(site: Site, visit: Visit, item: InboxItem, sent: Mapping[str, str], filled: Filled) -> None:
+    site.signoff.submit_form(
+        visit.actor,
+        site.tenant,
+        item.run_id,
+        item.step,
+        filled.values,
+        generation=int(sent["generation"]),
+        shown_digest=sent.get("shown_digest", "")[:200],
+        idempotency_key=_key(visit, sent),
+    )
+
+
+def _send_back(site: Site, visit: Visit, item: InboxItem, sent: Mapping[str, str], comment: str, to: str) -> None:
+    site.signoff.return_form(
+        visit.actor,
+        site.tenant,
+        item.run_id,
+        item.step,
+        comment,
+        generation=int(sent["generation"]),
+        shown_digest=sent.get("shown_digest", "")[:200],
+        to=to,
+        idempotency_key=_key(visit, sent),
+    )
+
+
+def _key(visit: Visit, sent: Mapping[str, str]) -> str:
+    given = sent.get("key", "")[:200]
+    return f"web:{visit.person.login}:{given}:{sent.get('do', '')[:80]}" if given else ""
+
+
+def _again(
+    request: Request,
+    visit: Visit,
+    item: InboxItem,
+    entered: Mapping[str, Any],
+    problems: Mapping[str, str],
+    comment: str,
+) -> Response:
+    """The form once more, with everything that was entered and what is wrong with it."""
+    general = "".join(f"<p>{sentence}</p>" for sentence in _escaped(problems.get("", "")))
+    form = filling_form(item, visit.form_token, entered=entered, problems=problems, comment=comment)
+    said = '<div class="error" role="alert"><p>Something has to be corrected; nothing was stored yet.</p>'
+    return plain_page(request, item.label, f"{said}{general}</div>{form}", status=422, wide=True)
+
+
+def _escaped(text: str) -> list[str]:
+    return [esc(text)] if text else []
+
+
+def _refusal(
+    request: Request, error: errors.SignoffError, here: str, item: InboxItem, entered: Mapping[str, Any], comment: str
+) -> Response:
+    known = isinstance(error, errors.Refused) and error.known
+    links = [("/inbox", "Inbox"), (here, "Back to the form")]
+    kept = [] if known else [f"{f.label or f.name}: {entered[f.name]}" for f in item.fields if entered.get(f.name)]
+    kept += [f"Comment: {comment}"] if comment and not known else []
+    lost = ["What you entered was not stored:", *kept] if kept else []
+    title = "Already handled" if known or "already" in error.code else "Not stored"
+    sentences = [error.message, error.remedy, *lost]
+    return answer_page(request, title, sentences, links, status=status_of(error), good=known)
