@@ -20,7 +20,7 @@ from typing import Any
 from unittest import mock
 
 from signoff.core import flow, quorum, react, retry
-from signoff.core.decide import activities, advance, approvals, opening, operators, outcomes, returning, timers
+from signoff.core.decide import activities, advance, approvals, asking, opening, operators, outcomes, returning, timers
 from signoff.core.evolve import runs, steps
 from signoff.engine import handle, people_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
@@ -141,12 +141,12 @@ MUTANTS: tuple[Mutant, ...] = (
     m("timer: rows of ended timers stay", (journal, "_DELETE_TIMER", "WHERE|WHERE 0 AND")),
     # People
     m("people: own request", (approvals._may_not, "not step.approval.requester_may_decide", "False")),
-    m("people: votes twice", (approvals._already_handled, "if mine is not None", "if False")),
-    m("people: not on the roster", (approvals._may_not, "find_person(who, step.approval.roster)", "True")),
+    m("people: votes twice", (asking.already_handled, "if mine is not None", "if False")),
+    m("people: not on the roster", (asking.may_not_answer, "find_person(who, step.approval.roster)", "True")),
     m(
         "people: without an account",
         (handle.Engine._authorise, "not account.active", "False"),
-        (approvals._may_not, "find_person(who, build.facts.directory.people)", "True"),
+        (asking.may_not_answer, "find_person(who, build.facts.directory.people)", "True"),
     ),
     m("people: without the role", (handle.Engine._authorise, "r.do not in permitted(account.roles)", "False")),
     m(
@@ -170,9 +170,9 @@ MUTANTS: tuple[Mutant, ...] = (
         (quorum.settled_outcome, "len(approvals) >= approval.required", "len(approvals) + 1 >= approval.required"),
     ),
     m("people: the quorum is clamped", (opening.open_approval, "required > len(usable)", "False")),
-    m("people: what was shown is not compared", (approvals._changed_meanwhile, "if stale or other", "if False")),
-    m("people: after the deadline", (approvals._not_open, "step.due <= build.now", "False")),
-    m("people: while paused", (approvals._not_open, "state.status is RunStatus.PAUSED", "False")),
+    m("people: what was shown is not compared", (asking.changed_meanwhile, "if stale or (", "if False and (")),
+    m("people: after the deadline", (asking.not_open, "step.due <= build.now", "False")),
+    m("people: while paused", (asking.not_open, "state.status is RunStatus.PAUSED", "False")),
     m("people: returned too often", (returning.may_not_return, "step.round >= config.max_rounds", "False")),
     m("people: returned while at work", (returning.may_not_return, "is StepStatus.RUNNING", "is None")),
     # Operators
