@@ -15,9 +15,15 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
     if core.suspect and not core.closing:
         refuse_cycles(core)
     if limit is None and core.max_concurrency is None and not (core.queue or core.stale or core.closing):
+        if len(core.fresh) == 1 and not core.watched:  # chains: every claim is one task
+            slot = core.fresh.pop()
+            core.table.state[slot] = RUNNING
+            core.running += 1
+            core.started = True
+            given = core.generations.get(slot, FIRST_GENERATION) if core.generations else FIRST_GENERATION
+            return [(core.table.ids[slot], given)]
         slots, core.fresh = core.fresh, []
-        if len(slots) > 1:
-            slots.sort()
+        slots.sort()
     else:
         slots = _choose(core, limit, all_or_nothing)
     table = core.table
@@ -27,9 +33,6 @@ def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[
         _watch(core, slots)
     if slots:
         core.started = True
-        if len(slots) == 1 and not generations:  # chains: every claim is one task
-            state[slots[0]] = RUNNING
-            return [(ids[slots[0]], FIRST_GENERATION)]
     for slot in slots:
         state[slot] = RUNNING
     if generations:

@@ -48,17 +48,15 @@ def batch_cycle_paths(table: TaskTable, batch: Mapping[Any, Sequence[Hashable]])
 def _never_ready(table: TaskTable) -> list[int]:
     """Pending tasks that no sequence of successes would ever make ready (Kahn's count on a copy)."""
     size, state, after, optional_after = table.size, table.state, table.after, table.optional_after
-    left = table.missing[:size]
+    left = _counts(table.missing[:size])
     for slots in table.unknown_ids().values():
         for target in slots:
             left[target] -= 1
     reached = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
     for slot in reached:  # grows while it is read
         targets = after[slot]
-        if type(targets) is int:
-            targets = [targets]
-        if isinstance(targets, list):
-            for target in targets:
+        if targets is not None:
+            for target in (targets,) if isinstance(targets, int) else targets:
                 count = left[target] - 1
                 left[target] = count
                 if not count and state[target] == PENDING:
@@ -70,3 +68,11 @@ def _never_ready(table: TaskTable) -> list[int]:
     if len(reached) == sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING)):
         return []
     return [slot for slot in range(size) if left[slot] > 0 and state[slot] == PENDING]
+
+
+def _counts(missing: list[int]) -> bytearray | list[int]:
+    """The counts as bytes, where they fit: an eighth of the memory to walk through."""
+    try:
+        return bytearray(missing)
+    except ValueError:
+        return missing

@@ -91,13 +91,9 @@ def prepare(
     return None
 
 
-def settle(core: SchedulerCore, task: Any, slot: int, place: int | None, bad: int) -> None:
-    """Finish a submission that others wait for, that is blocked at once, or that somebody watches."""
+def settle(core: SchedulerCore, task: Any, slot: int, bad: int) -> None:
+    """Finish a submission that is blocked at once, that somebody watches, or in a graph with optional edges."""
     table = core.table
-    if place is not None and place < 0:
-        table.after[slot], table.awaited[~place] = table.awaited[~place], None
-        table.known += 1
-        core.suspect = not (core.started or core.trusted)
     if task in table.optional_awaited:
         table.optional_after[slot] = table.optional_awaited.pop(task)
         core.suspect = not (core.started or core.trusted)
@@ -139,17 +135,10 @@ def refuse_edge(
     table = core.table
     for made in dependencies:
         source = table.index.get(made)
-        if source is None:
-            continue
-        holder, at = (table.after, source) if source >= 0 else (table.awaited, ~source)
-        targets = holder[at]
-        if isinstance(targets, list) and targets[-1] == slot:
-            targets.pop()
-        elif targets == slot:
-            holder[at] = None
-            if source < 0:
-                del table.index[made]
-                table.known += 1
+        if isinstance(source, int):
+            table.forget_newest(source, slot)
+        elif source is not None and slot in source:
+            table.leave_unknown(made, source, slot)
     return core.refuse(_edge_error(task, dependency))
 
 

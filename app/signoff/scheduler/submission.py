@@ -6,7 +6,7 @@ from typing import Any
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.resubmission import prepare, refuse_edge, settle
 from signoff.scheduler.states import READY, SUCCEEDED
-from signoff.scheduler.table import Targets
+from signoff.scheduler.table import FEW, Place
 
 type Ids = tuple[Any, ...]
 
@@ -39,36 +39,46 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     after, missing, bad = table.after, 0, -1
     for dependency in dependencies:
         source = index.get(dependency)
-        if source is None:
-            _await_first(core, task, dependency, slot, dependencies)
-            missing += 1
-            continue
-        if source < 0:
-            missing += _await_too(table.awaited, ~source, slot)
-            continue
-        targets = after[source]
-        if targets is None:
-            after[source] = slot
-        elif type(targets) is list:
-            if targets[-1] == slot:
+        if type(source) is int:
+            targets = after[source]
+            if targets is None:
+                after[source] = slot
+            elif isinstance(targets, int):
+                if targets is slot:  # the same object, where this task has registered this edge before
+                    continue
+                after[source] = (targets, slot)
+            elif not targets:
+                if bad < 0 and table.state[source] > SUCCEEDED:
+                    bad = source
                 continue
-            targets.append(slot)
-        elif type(targets) is int:
-            if targets == slot:
+            elif targets[-1] is slot:
                 continue
-            after[source] = pair = [targets, slot, slot, slot]
-            del pair[2:]  # leaves room for two more: appending to a list of two would make room for six
+            elif isinstance(targets, list):
+                targets.append(slot)
+            else:
+                after[source] = (*targets, slot) if len(targets) < FEW else [*targets, slot]
+        elif source is None:
+            if not core.accept_unknown or dependency == task:
+                raise refuse_edge(core, slot, task, dependency, dependencies)
+            index[dependency] = (slot,)
+            table.unknown += 1
+        elif source[-1] is slot:
+            continue
+        elif isinstance(source, list):
+            source.append(slot)
         else:
-            if bad < 0 and table.state[source] > SUCCEEDED:
-                bad = source
-            continue
+            index[dependency] = (*source, slot) if len(source) < FEW else [*source, slot]
         missing += 1
     index[task], table.ids[slot], table.size = slot, task, slot + 1
     if dependencies:
         table.dependencies[slot] = dependencies
         table.missing[slot] += missing
-    if place is not None or bad >= 0 or core.unusual:
-        settle(core, task, slot, place, bad)
+    if place is not None and type(place) is not int:
+        after[slot] = place if len(place) > 1 else place[0]  # one dependent needs no tuple
+        table.unknown -= 1
+        core.suspect = not (core.started or core.trusted)
+    if bad >= 0 or core.unusual:
+        settle(core, task, slot, bad)
     elif not missing:
         table.state[slot] = READY
         core.fresh.append(slot)
@@ -78,43 +88,12 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
 
 
 def _known(
-    core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None, place: int | None
+    core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None, place: Place | None
 ) -> int | None:
     """The slot of a submission that is known already, after everything that is out of the ordinary was looked at."""
-    special = core.unusual or optional or generation is not None or (place is not None and place >= 0)
+    special = core.unusual or optional or generation is not None or isinstance(place, int)
     if (special or core.started) and (known := prepare(core, task, dependencies, optional, generation)) is not None:
         return known
     if place is not None and task in dependencies:
         raise refuse_edge(core, core.table.size, task, task, ())
     return None
-
-
-def _await_first(core: SchedulerCore, task: Any, dependency: Any, slot: int, dependencies: Ids) -> None:
-    """Link a task to a dependency that nobody has submitted or waited for yet."""
-    if dependency == task or not core.accept_unknown:
-        raise refuse_edge(core, slot, task, dependency, dependencies)
-    core.table.index[dependency] = ~len(core.table.awaited)
-    core.table.awaited.append(slot)
-
-
-def _await_too(awaited: list[Targets], place: int, slot: int) -> int:
-    """Link a task to a dependency others wait for already; returns 1, or 0 if it is linked already."""
-    targets = awaited[place]
-    if targets is None:
-        awaited[place] = slot
-    elif type(targets) is int:
-        if targets == slot:
-            return 0
-        awaited[place] = _pair(targets, slot)
-    elif isinstance(targets, list):
-        if targets[-1] == slot:
-            return 0
-        targets.append(slot)
-    return 1
-
-
-def _pair(first: int, second: int) -> list[int]:
-    """A list of two with room for two more; appending to a list made of two would make room for six."""
-    pair = [first, second, second, second]
-    del pair[2:]
-    return pair

@@ -25,8 +25,7 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
     for task, generation in claims:
         slot = find(task)
         if (
-            slot is None
-            or slot < 0
+            type(slot) is not int
             or state[slot] != RUNNING
             or generation != (generations.get(slot, FIRST_GENERATION) if generations else FIRST_GENERATION)
         ):
@@ -36,14 +35,14 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
         count += 1
         targets = after[slot]
         after[slot] = ENDED
-        if type(targets) is int:
+        if isinstance(targets, int):
             touched += 1
             left = missing[targets] - 1
             missing[targets] = left
             if not left and state[targets] == PENDING:
                 state[targets] = READY
                 fresh.append(targets)
-        elif isinstance(targets, list):
+        elif targets:
             touched += len(targets)
             for target in targets:
                 left = missing[target] - 1

@@ -5,7 +5,8 @@ have (a generation above 1, optional edges, a function, a result, a cause …) i
 used. All access happens under the scheduler's lock.
 
 Dependents of a version are kept in the smallest form that holds them: ``None`` for none yet, the slot itself for
-one, a list for more, and ``ENDED`` once the version has ended and nobody waits for it any more.
+one, a tuple for a few (which the garbage collector need not look at again, as it must at a list), a list for many,
+and ``ENDED`` once the version has ended and nobody waits for it any more.
 """
 
 from array import array
@@ -19,7 +20,12 @@ FIRST_GENERATION: Final = 1
 ENDED: Final = ()
 _GROW_BY: Final = 64
 
-type Targets = int | list[int] | tuple[()] | None
+FEW: Final = 6
+"""Up to so many dependents are a tuple, which is made anew for each; more are a list, which grows in place."""
+
+type Several = tuple[int, ...] | list[int]
+type Place = int | Several
+type Targets = Place | None
 
 
 class TaskTable:
@@ -28,29 +34,27 @@ class TaskTable:
     Attributes:
         size: number of slots in use; the arrays are longer (they grow by an eighth).
         index: task id → slot of its newest generation; or, for an id that others wait for and nobody submitted
-            yet, ``~k`` (negative) for position k of ``awaited``. Use ``find`` where speed does not matter.
+            yet, the versions that require it. Use ``find`` where speed does not matter.
         ids: slot → task id.
         state: slot → state code (``states.PENDING`` …).
         missing: slot → number of edges the task still waits for.
         after: slot → versions that require it and still wait for it.
         since: slot → clock reading when it became ready, later when it was claimed (seconds; only with timings).
         dependencies: slot → required dependencies as ids, in the order given.
-        awaited: versions that require an id nobody submitted yet; see ``index``.
-        known: number of positions of ``awaited`` that are done with, because the id was submitted after all.
+        unknown: number of ids that tasks require and nobody submitted yet.
     """
 
     def __init__(self) -> None:
         self.size = 0
         self.capacity = 0
-        self.index: dict[Any, int] = {}
+        self.index: dict[Any, Any] = {}  # Place: `Any` for the checker only, the hot path looks at the type itself
         self.ids: list[Any] = []
         self.state = bytearray()
         self.missing: list[int] = []
         self.after: list[Targets] = []
         self.since = array("d")
         self.dependencies: list[tuple[Any, ...]] = []
-        self.awaited: list[Targets] = []
-        self.known = 0
+        self.unknown = 0
         self.generation: dict[int, int] = {}
         self.previous: dict[int, int] = {}
         self.optional: dict[int, tuple[Any, ...]] = {}
@@ -75,15 +79,10 @@ class TaskTable:
             self.since.frombytes(bytes(8 * more))
         self.capacity += more
 
-    @property
-    def unknown(self) -> int:
-        """Number of ids that tasks require and nobody submitted yet."""
-        return len(self.awaited) - self.known
-
     def find(self, task: Any) -> int | None:
         """Slot of the newest generation of a task, or None if nobody submitted it."""
-        slot = self.index.get(task)
-        return None if slot is None or slot < 0 else slot
+        place = self.index.get(task)
+        return place if isinstance(place, int) else None
 
     def generation_of(self, slot: int) -> int:
         """Generation of the version in this slot."""
@@ -100,7 +99,7 @@ class TaskTable:
         """Slots of the newest generations, in submission order."""
         if not self.previous:
             return iter(range(self.size))
-        return iter(sorted(slot for slot in self.index.values() if slot >= 0))
+        return iter(sorted(place for place in self.index.values() if isinstance(place, int)))
 
     def has_unknown(self, slot: int) -> bool:
         """Whether a version has a dependency that nobody submitted yet. O(its dependencies)."""
@@ -122,7 +121,7 @@ class TaskTable:
         """Every id nobody submitted yet → the versions that wait for it. O(V)."""
         found: dict[Any, list[int]] = {}
         if self.unknown:
-            found = {task: as_list(self.awaited[~slot]) for task, slot in self.index.items() if slot < 0}
+            found = {task: list(place) for task, place in self.index.items() if not isinstance(place, int)}
         for task, slots in self.optional_awaited.items():
             found[task] = [*found.get(task, ()), *slots]
         return found
@@ -130,39 +129,52 @@ class TaskTable:
     def unknown_targets(self, task: Any) -> list[int]:
         """The versions that wait for an id nobody submitted yet."""
         place = self.index.get(task)
-        required = [] if place is None or place >= 0 else as_list(self.awaited[~place])
+        required = () if place is None or isinstance(place, int) else place
         return [*required, *self.optional_awaited.get(task, ())]
 
     def link(self, slot: int, dependency: Any) -> int:
         """Register one required edge into ``slot``; returns 1 if it must be waited for, 0 if its source has ended."""
         source = self.index.get(dependency)
         if source is None:
-            self.index[dependency] = ~len(self.awaited)
-            self.awaited.append(slot)
-        elif source < 0:
-            self.awaited[~source] = [*as_list(self.awaited[~source]), slot]
+            self.index[dependency] = (slot,)
+            self.unknown += 1
+        elif not isinstance(source, int):
+            self.index[dependency] = _with(source, slot)
         elif self.state[source] >= SUCCEEDED:
             return 0
         else:
-            self.after[source] = [*as_list(self.after[source]), slot]
+            self.after[source] = _with(self.after[source], slot)
         return 1
 
     def unlink(self, slot: int) -> None:
         """Remove the edges that lead into a version that will never run. O(edges of its dependencies)."""
         for dependency in self.dependencies[slot]:
             source = self.index.get(dependency)
-            if source is None:
-                continue
-            if source >= 0:
+            if isinstance(source, int):
                 if self.state[source] < SUCCEEDED:
                     self.after[source] = _without(self.after[source], slot)
-                continue
-            self.awaited[~source] = left = _without(self.awaited[~source], slot)
-            if left is None:
-                del self.index[dependency]
-                self.known += 1
+            elif source is not None:
+                self.leave_unknown(dependency, source, slot)
         for dependency in self.optional.get(slot, ()):
             self._cut_optional(slot, dependency)
+
+    def forget_newest(self, source: int, slot: int) -> None:
+        """Take back the newest edge of ``source`` if it leads into this slot."""
+        targets = self.after[source]
+        if isinstance(targets, list):
+            if targets[-1] == slot:
+                targets.pop()
+        elif targets == slot or (isinstance(targets, tuple) and targets[-1:] == (slot,)):
+            self.after[source] = _without(targets, slot)
+
+    def leave_unknown(self, dependency: Any, waiting: Several, slot: int) -> None:
+        """Let a version wait no more for an id that nobody submitted yet; ``waiting`` is what ``index`` has for it."""
+        left = tuple(target for target in waiting if target != slot)
+        if left:
+            self.index[dependency] = left
+        else:
+            del self.index[dependency]
+            self.unknown -= 1
 
     def hand_over(self, old: int, new: int) -> None:
         """Let a new version take over the dependents of an old one, which thereby has ended."""
@@ -194,8 +206,17 @@ def as_list(targets: Targets) -> list[int]:
     return list(targets) if targets else []
 
 
+def _with(targets: Targets, slot: int) -> Targets:
+    if isinstance(targets, list):
+        targets.append(slot)
+        return targets
+    more = [*as_list(targets), slot]
+    return more if len(more) > FEW else tuple(more)
+
+
 def _without(targets: Targets, slot: int) -> Targets:
-    return [target for target in as_list(targets) if target != slot] or None
+    left = [target for target in as_list(targets) if target != slot]
+    return (left if len(left) > FEW else tuple(left)) if left else None
 
 
 def _drop[K](edges: dict[K, list[int]], key: K, slot: int) -> int:
