@@ -228,6 +228,9 @@ class World:
     def retry(self, id: str, **more: Any) -> c.RetryStep:
         return c.RetryStep(actor=OPERATOR, reason="Mended.", step=id, **more)
 
+    def replay(self, id: str, **more: Any) -> c.ReplayDeadLetter:
+        return c.ReplayDeadLetter(actor=OPERATOR, reason="Mended.", step=id, **more)
+
     def skip(self, id: str, **more: Any) -> c.SkipStep:
         return c.SkipStep(actor=OPERATOR, reason="Done by hand.", step=id, **more)
 

@@ -8,13 +8,15 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    DeadLetterGone,
+    DeadLetterPut,
     Effect,
     Notice,
     TimerCleared,
     TimerSet,
 )
 from signoff.core.plan import Plan
-from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
 from signoff.core.states import RunState
 
 OPEN_ATTEMPTS = {AttemptStatus.READY, AttemptStatus.HELD, AttemptStatus.LEASED}
@@ -27,6 +29,7 @@ class Rows:
         self.attempts: dict[tuple[str, int, int], AttemptMoved | AttemptPut] = {}
         self.timers: dict[tuple[str, str, int, int], TimerSet] = {}
         self.approvals: dict[tuple[str, int], str] = {}
+        self.dead: dict[str, DeadLetterPut] = {}
         self.voted: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def apply(self, effects: list[Effect]) -> None:
@@ -54,6 +57,11 @@ class Rows:
                     assert self.approvals[effect.step, effect.generation] == "open"
                     self.approvals[effect.step, effect.generation] = effect.status
                     self.voted[effect.step, effect.generation] = effect.voted
+                case DeadLetterPut():
+                    assert effect.step not in self.dead, f"dead letter of {effect.step} was put twice"
+                    self.dead[effect.step] = effect
+                case DeadLetterGone():
+                    assert self.dead.pop(effect.step).generation == effect.generation
                 case Notice():
                     pass
 
@@ -68,6 +76,7 @@ class Rows:
             if implies_open_approval(state, i):
                 approvals.add((i, s.generation))
         assert self.timers == timers
+        assert self.dead == implied_dead_letters(plan, state)
         assert {k: a.status for k, a in self.attempts.items() if a.status in OPEN_ATTEMPTS} == attempts
         assert {k for k, status in self.approvals.items() if status == "open"} == approvals
         for i, generation in approvals:

@@ -207,6 +207,7 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield c.CheckApprovers(actor=CLOCK, step=i)
         yield world.retry(i, seen_sequence=1)
         yield world.retry(i, new_effect=True)
+        yield world.replay(i)
         yield world.skip(i)
         yield world.skip(i, output={"n": "text"})
         yield world.outcome(i, True, {"n": "text"})

@@ -194,6 +194,7 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.ReturnForm: lambda: world.returning(step, "cem"),
         c.CheckApprovers: lambda: c.CheckApprovers(actor=CLOCK, step=step),
         c.RetryStep: lambda: world.retry(step),
+        c.ReplayDeadLetter: lambda: world.replay(step),
         c.SkipStep: lambda: world.skip(step),
         c.ResolveOutcome: lambda: world.outcome(step, True),
         c.PauseRun: lambda: c.PauseRun(actor=OPERATOR, reason="Audit."),
@@ -275,6 +276,7 @@ def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
         c.SubmitForm: "f",
         c.ReturnForm: "f",
         c.RetryStep: "broken",
+        c.ReplayDeadLetter: "broken",
         c.SkipStep: "broken",
         c.ResolveOutcome: "lost",
     }.get(kind, "busy")

@@ -189,14 +189,14 @@ class Cast:
         if not run_id:
             return []
         view = self._view(run_id)
-        often = ["pause_run", "resume_run", "resume_run", "retry_step", "retry_step", "retry_step", "skip_step"]
+        often = ["pause_run", "resume_run", "resume_run", "retry_step", "retry_step", "replay_dead_letter", "skip_step"]
         do = self.dice.choice((*often, "edit_input", "edit_input", "cancel_run", "terminate_run"))
         doubt = [i for i, s in view.steps.items() if s.status is StepStatus.OUTCOME_UNKNOWN]
         if (doubt and self.dice.random() < 0.5) or self.dice.random() < 0.02:
             step = self.dice.choice(doubt or sorted(view.steps))
             return [self.operation(self.dice.choice(("confirm_effect", "deny_effect")), run_id, step, view.sequence)]
         bad = [i for i, s in view.steps.items() if s.status in (StepStatus.FAILED, StepStatus.EXPIRED)]
-        if do in ("retry_step", "skip_step") and bad and self.dice.random() < 0.8:
+        if do in ("retry_step", "skip_step", "replay_dead_letter") and bad and self.dice.random() < 0.8:
             step = self.dice.choice(bad)
         else:
             step = self.dice.choice(sorted(view.steps))
@@ -211,7 +211,7 @@ class Cast:
         args: dict[str, Any] = {"run_id": run_id, "reason": reason}
         if dice.random() < 0.8:
             args["seen_sequence"] = seen
-        if do in ("retry_step", "skip_step", "confirm_effect", "deny_effect"):
+        if do in ("retry_step", "skip_step", "replay_dead_letter", "confirm_effect", "deny_effect"):
             args["step"] = step
         if do == "retry_step" and dice.random() < 0.2:
             args["new_effect"] = True

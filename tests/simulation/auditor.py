@@ -14,7 +14,7 @@ from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
 from signoff.core.states import RunState
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import sqlite_module
@@ -127,6 +127,9 @@ class Auditor:
             leases = {to_micros(x) for x in ledger.leases.get((step, fence), ())}
             assert status != "leased" or until in leases, f"the lease of {step} lasts until {until}, not {leases}"
         assert stored == attempts, f"attempts {stored} are not those of the state {attempts}"
+        dead = self.rows("SELECT step, generation, attempts FROM dead_letter WHERE run=?", pk)
+        meant = [(i, x.generation, x.attempts) for i, x in implied_dead_letters(ledger.plan, state).items()]
+        assert sorted(dead) == sorted(meant), f"dead letters {dead} are not those of the state {meant}"
         armed = self.rows("SELECT step, kind, generation, attempt, due FROM timer WHERE run=?", pk)
         assert sorted(armed) == sorted(timers), f"timers {armed} are not those of the state {timers}"
         asked = {}

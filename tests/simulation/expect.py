@@ -20,6 +20,7 @@ OPERATIONS: dict[str, type[e.Event]] = {
     "terminate_run": e.RunEnded,
     "retry_step": e.StepRetried,
     "skip_step": e.StepSkipped,
+    "replay_dead_letter": e.StepRetried,
     "confirm_effect": e.EffectConfirmed,
     "deny_effect": e.EffectDenied,
     "edit_input": e.InputEdited,
@@ -118,7 +119,9 @@ def _operation(ledger: RunLedger, ask: Ask) -> str:
         return "no reason"
     seen = a.get("seen_sequence")
     step = state.steps.get(str(a.get("step")))
-    if step is not None and ask.do in ("retry_step", "skip_step"):
+    if ask.do == "replay_dead_letter" and (step is None or step.status is not StepStatus.FAILED):
+        return "no dead letter"
+    if step is not None and ask.do in ("retry_step", "skip_step", "replay_dead_letter"):
         if seen is not None and step.changed > seen:
             return "the step changed meanwhile"
         if step.status is StepStatus.RUNNING:

@@ -223,6 +223,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "outcome: answered where nothing is in doubt",
         (outcomes.resolve, "is not StepStatus.OUT", "is None and StepStatus.OUT"),
     ),
+    m("dead letters: stay when they are replayed", (journal.Journal._flush, "list(rows.dead_gone)", "[]")),
+    m("dead letters: not written", (react._dead_letters, "out += [x for", "[x for")),
     # Flow
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),

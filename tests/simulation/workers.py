@@ -101,7 +101,9 @@ class SimWorker:
             if answer["ok"]["lost"]:
                 self.must_offer = True
 
-        args = {"claims": [list(c) for c in claims]}
+        args: dict[str, Any] = {"claims": [list(c) for c in claims]}
+        if self.dice.random() < 0.5:
+            args["progress"] = [{"fraction": self.dice.random(), "note": f"n{self.world.number()}"} for _ in claims]
         return Ask(
             "heartbeat", self.actor, args, origin="worker", heard=heard, renews=list(zip(claims, waits, strict=True))
         )

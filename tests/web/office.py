@@ -109,6 +109,7 @@ class Office:
     running: Running
     desk: Desk
     address: str = ""
+    connectors: dict[str, Any] = field(default_factory=dict)
 
     @property
     def signoff(self) -> Any:
@@ -124,7 +125,8 @@ class Office:
 
     def start(self, login: str = "dan", definition: str = "purchase", **values: Any) -> str:
         """Start a run and return its id."""
-        given = values or {"item": "Desk lamp", "amount": 120.5, "urgent": False}
+        usual = {"item": "Desk lamp", "amount": 120.5, "urgent": False} if definition == "purchase" else {}
+        given = values or usual
         return self.signoff.start_run(self.actor(login), TENANT, definition, given)["run_id"]
 
     def status(self, run_id: str) -> dict[str, str]:
@@ -183,10 +185,11 @@ class Office:
 def open_office(folder: Path) -> Office:
     """An engine with people and the purchase process."""
     desk = Desk()
-    running = open_embedded(folder, connectors={"budget": desk.budget, "order": desk.order})
+    connectors: dict[str, Any] = {"budget": desk.budget, "order": desk.order}
+    running = open_embedded(folder, connectors=connectors)
     for login, (name, roles, groups) in PEOPLE.items():
         running.save_person(login, name=name, roles=roles, groups=groups, password="demo")
-    office = Office(running, desk)
+    office = Office(running, desk, connectors=connectors)
     office.publish(PURCHASE)
     return office
 

@@ -79,6 +79,12 @@ class Retry(Operate):
     new_effect: bool = False
 
 
+class Replay(Operate):
+    """Try a dead letter again."""
+
+    step: str
+
+
 class Skip(Operate):
     """Go past a step, with a substitute output where one is needed."""
 

@@ -16,7 +16,8 @@ def activity[F: Callable[..., Any]](name: str) -> Callable[[F], F]:
     """Register a function under `python:NAME`.
 
     The function gets the activity's input as keyword arguments, and where it names them the parameters
-    `idempotency_key` (text), `stop` (threading.Event) and `call` (Call). It returns JSON-ready data.
+    `idempotency_key` (text), `stop` (threading.Event), `report` (how far it is, see `Call.report`), `last` (what an
+    earlier attempt reported) and `call` (Call). It returns JSON-ready data.
 
     Raises:
         ConfigurationFault: the name is taken by another function.
@@ -44,13 +45,21 @@ class PythonConnector:
         self._name = name
         self._function = function
         self._signature = inspect.signature(function)
-        self._takes = {p for p in ("idempotency_key", "stop", "call") if p in self._signature.parameters}
+        self._takes = {
+            p for p in ("idempotency_key", "stop", "report", "last", "call") if p in self._signature.parameters
+        }
 
     def __call__(self, call: Call) -> Any:
         """Call the function with the input as keyword arguments."""
         if not isinstance(call.input, dict):
             raise ActivityError(f"'{self._name}' needs named values as input.", code="bad_input", retryable=False)
-        known = {"idempotency_key": call.key, "stop": call.stop, "call": call}
+        known = {
+            "idempotency_key": call.key,
+            "stop": call.stop,
+            "report": call.report,
+            "last": call.last,
+            "call": call,
+        }
         arguments = {**call.input, **{k: v for k, v in known.items() if k in self._takes}}
         try:
             self._signature.bind(**arguments)

@@ -153,6 +153,13 @@ class RetryStep(OperatorCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayDeadLetter(OperatorCommand):
+    """Begin a new generation of work that stands in the dead-letter list."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkipStep(OperatorCommand):
     """Go past a step, with a substitute output where it declares one."""
 
@@ -192,6 +199,7 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     CancelRun,
     TerminateRun,
     RetryStep,
+    ReplayDeadLetter,
     SkipStep,
     ResolveOutcome,
     EditInput,

@@ -103,6 +103,26 @@ class ApprovalMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadLetterPut:
+    """Work that failed for good and that nothing handled: an operator may replay it."""
+
+    step: str
+    generation: int
+    code: str
+    message: str
+    attempts: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterGone:
+    """It was replayed, skipped or outrun, or its run is over."""
+
+    step: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something people outside may want to hear of; delivered at least once through the outbox."""
 
@@ -111,4 +131,14 @@ class Notice:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-Effect = AttemptPut | AttemptMoved | TimerSet | TimerCleared | ApprovalPut | ApprovalMoved | Notice
+Effect = (
+    AttemptPut
+    | AttemptMoved
+    | TimerSet
+    | TimerCleared
+    | ApprovalPut
+    | ApprovalMoved
+    | DeadLetterPut
+    | DeadLetterGone
+    | Notice
+)

@@ -6,18 +6,20 @@ The graph, the inbox, the API, the CLI, alerts and notebooks all show these sent
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
 from signoff.core.definition import ActivityConfig, Join, StepKind
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
+from signoff.core.progress import Progress
 from signoff.core.quorum import find_person, who_may_still_decide
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.wording import clock, listed, sentence
 
 NOBODY: Mapping[str, str] = MappingProxyType({})
+NOTHING_REPORTED: Mapping[str, Progress] = MappingProxyType({})
 ALL_ACTIONS: tuple[str, ...] = (
     "decide",
     "submit_form",
@@ -40,6 +42,7 @@ class StepExplanation:
     Attributes:
         sentence: what is and why.
         next: what happens by itself and when; "" where nothing does.
+        progress: what work under way reported last, None where it reported nothing.
         waits_for: logins that may still decide; empty where nobody is asked.
         actions: command names that the state allows now, already filtered by what the reader may do.
     """
@@ -54,6 +57,7 @@ class StepExplanation:
     waits_for: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     due: datetime | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def explain(
     may: Collection[str] = ALL_ACTIONS,
     reader: str = "",
     names: Mapping[str, str] = NOBODY,
+    progress: Mapping[str, Progress] = NOTHING_REPORTED,
 ) -> RunExplanation:
     """Explain a run.
 
@@ -88,8 +93,9 @@ def explain(
         may: names of commands that the reader's roles permit.
         reader: login of the reader; decides whether "decide" is offered.
         names: login to the name that people see; a login that is not there is shown as it is.
+        progress: by step, what work under way reported last.
     """
-    steps = tuple(_step(plan, state, i, may, reader, names) for i in plan.steps)
+    steps = tuple(with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
     return RunExplanation(
         status=state.status,
         sentence=_run_sentence(plan, state, steps),
@@ -98,6 +104,14 @@ def explain(
         actions=tuple(a for a in _run_actions(state) if a in may),
         steps=steps,
     )
+
+
+def with_progress(told: StepExplanation, reported: Progress | None) -> StepExplanation:
+    """The explanation of work under way with what it reported last."""
+    if reported is None or told.status != StepStatus.RUNNING or reported.at is None:
+        return told
+    said = sentence(f"It reported {reported.said or 'that it is alive'} ({reported.at:%H:%M:%S} UTC)")
+    return replace(told, sentence=f"{told.sentence} {said}", progress=reported)
 
 
 def _run_actions(state: RunState) -> tuple[str, ...]:

@@ -16,11 +16,14 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    DeadLetterGone,
+    DeadLetterPut,
     Effect,
     Notice,
     TimerCleared,
     TimerSet,
 )
+from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
 from signoff.core.states import RunState, RunStatus, StepStatus
@@ -52,6 +55,17 @@ def implies_open_approval(run: RunState, step_id: str) -> bool:
     return bool(step and step.approval and step.status is StepStatus.WAITING and not run.is_terminal)
 
 
+def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:
+    """Activities that were tried, failed for good and need somebody, by step, while the run can still go on."""
+    if run.is_terminal or run.stopping:
+        return {}
+    return {
+        i: DeadLetterPut(i, s.generation, s.error.code, s.error.message, s.tries, s.since)
+        for i, s in run.steps.items()
+        if s.status is StepStatus.FAILED and s.attempt and s.error and needs_somebody(plan, run, i)
+    }
+
+
 def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event]) -> list[Effect]:
     """Effects of one decision, in the order in which they must be written."""
     effects: list[Effect] = []
@@ -66,6 +80,7 @@ def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Even
                 effects.append(now)
     _attempts(plan, before, after, events, touched, effects)
     _approvals(plan, before, after, events, touched, effects)
+    _dead_letters(plan, before, after, effects)
     _notices(plan, after, events, effects)
     return effects
 
@@ -178,6 +193,12 @@ def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
         event.due,
         event.wire,
     )
+
+
+def _dead_letters(plan: Plan, before: RunState, after: RunState, out: list[Effect]) -> None:
+    was, now = implied_dead_letters(plan, before), implied_dead_letters(plan, after)
+    out += [DeadLetterGone(i, x.generation) for i, x in was.items() if now.get(i) != x]
+    out += [x for i, x in now.items() if was.get(i) != x]
 
 
 def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:

@@ -230,7 +230,8 @@ class Signoff:
         **args: Any,
     ) -> dict[str, Any]:
         """An operator command: `pause_run`, `resume_run`, `cancel_run`, `terminate_run`, `retry_step`
-        (step=, new_effect=), `skip_step` (step=, output=), `confirm_effect` (step=, output=), `deny_effect` (step=),
+        (step=, new_effect=), `skip_step` (step=, output=), `replay_dead_letter` (step=),
+        `confirm_effect` (step=, output=), `deny_effect` (step=),
         `edit_input` (input=)."""  # noqa: D205, D209
         return self.do(
             name,

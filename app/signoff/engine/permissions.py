@@ -26,6 +26,8 @@ MAY: dict[str, frozenset[str]] = {
     "cancel_run": frozenset({"operator"}),
     "terminate_run": frozenset({"operator"}),
     "retry_step": frozenset({"operator"}),
+    "replay_dead_letter": frozenset({"operator"}),
+    "read_dead_letters": frozenset({"operator", "auditor", "administrator"}),
     "skip_step": frozenset({"operator"}),
     "confirm_effect": frozenset({"operator"}),
     "deny_effect": frozenset({"operator"}),
@@ -47,6 +49,8 @@ WORDS = {
     "return_form": "send work back",
     "save_person": "change an account",
     "edit_input": "edit a run's input",
+    "replay_dead_letter": "replay a dead letter",
+    "read_dead_letters": "read the dead letters",
     "confirm_effect": "say that a call happened",
     "deny_effect": "say that a call did not happen",
 }

@@ -14,6 +14,7 @@ from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.permissions import permitted
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView
+from signoff.engine.work_queries import WorkQueries, attempt_of
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
 from signoff.store.people import hash_secret
@@ -25,7 +26,7 @@ from signoff.store.times import from_micros, from_micros_or_none, to_micros
 MAX_PAGE = 200
 
 
-class Queries(DefinitionQueries):
+class Queries(DefinitionQueries, WorkQueries):
     """Reads of one installation."""
 
     def __init__(
@@ -147,7 +148,14 @@ class Queries(DefinitionQueries):
         plan = self._plans.get(record.version_id)
         may = permitted(reader.roles) if reader else ALL_ACTIONS
         layout = load(d.get_version(self._reader, record.version_id)[4]) or {}
-        explanation = explain(plan, state, may=may, reader=reader.login if reader else "", names=self._names(tenant))
+        explanation = explain(
+            plan,
+            state,
+            may=may,
+            reader=reader.login if reader else "",
+            names=self._names(tenant),
+            progress=self._reported(record.pk, state),
+        )
         return RunView(self._run_row(record), record.digest, state, plan, layout, explanation)
 
     def _names(self, tenant: str) -> dict[str, str]:
@@ -174,10 +182,7 @@ class Queries(DefinitionQueries):
 
     def list_attempts(self, tenant: str, run_id: str) -> list[AttemptView]:
         """Attempts of a run's activities, oldest first."""
-        return [
-            AttemptView(*(*a[:7], from_micros_or_none(a[7] or None), from_micros(a[8]), from_micros(a[9])))
-            for a in r.list_attempts(self._reader, tenant, run_id)
-        ]
+        return [attempt_of(a) for a in r.list_attempts(self._reader, tenant, run_id)]
 
     def _run_row(self, x: r.RunRecord) -> RunRow:
         return RunRow(

@@ -152,6 +152,7 @@ HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "cancel_run": _operator(c.CancelRun),
     "terminate_run": _operator(c.TerminateRun),
     "retry_step": _operator(c.RetryStep, "step", "new_effect"),
+    "replay_dead_letter": _operator(c.ReplayDeadLetter, "step"),
     "skip_step": _operator(c.SkipStep, "step", "output"),
     "confirm_effect": _operator(partial(c.ResolveOutcome, happened=True), "step", "output"),
     "deny_effect": _operator(partial(c.ResolveOutcome, happened=False), "step"),

@@ -25,7 +25,7 @@ from signoff.engine.request import Outbound
 from signoff.engine.views import FeedEvent
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.journal import Journal
-from signoff.store.leases import list_ready, scheduled_body
+from signoff.store.leases import last_report, list_ready, scheduled_body
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
 
@@ -258,6 +258,7 @@ class Transaction:
                     "key": task.key,
                     "connector": task.connector,
                     "input": task.input,
+                    "last": self._last_report(key, task),
                     "run_s": config.timeouts.run_s,
                     "heartbeat_s": config.timeouts.heartbeat_s,
                     "definition": plan.definition.name,
@@ -266,6 +267,11 @@ class Transaction:
                 },
             )
         )
+
+    def _last_report(self, key: RunKey, task: ReadyTask) -> dict[str, Any] | None:
+        """What earlier attempts of this work reported last; the first attempt of all has none."""
+        first = task.attempt == 1 and task.generation == 1
+        return None if first else last_report(self.journal, key.pk, task.key)
 
     # Ending
 

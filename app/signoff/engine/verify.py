@@ -20,7 +20,7 @@ from signoff.core.history import PlanOf
 from signoff.core.invariants import Finding, RunCheck, state_findings
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError
@@ -172,6 +172,7 @@ def _compare(rows: RunRows, check: RunCheck, stored: bytes, replayed: bytes) -> 
     yield from _attempts(rows, state)
     yield from _timers(rows, state)
     yield from _approvals(rows, state)
+    yield from _dead_letters(rows, plan, state)
 
 
 def _tenancy(rows: RunRows) -> Iterator[tuple[str, str]]:
@@ -238,6 +239,13 @@ def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
             yield "approval_differs", f"The row of '{step}' counts {given} approvals or shows something else."
     for step, _ in sorted(implied):
         yield "approval_missing", f"'{step}' waits for people, but nobody is asked."
+
+
+def _dead_letters(rows: RunRows, plan: Plan, state: RunState) -> Iterator[tuple[str, str]]:
+    implied = {(i, x.generation, x.attempts) for i, x in implied_dead_letters(plan, state).items()}
+    stored = set(rows.dead_letters())
+    for step, *_ in sorted(implied ^ stored):
+        yield "dead_letter_differs", f"The dead letter of '{step}' is not what the state says."
 
 
 def _first_difference(stored: bytes, replayed: bytes) -> str:

@@ -10,6 +10,7 @@ from signoff.core.definition import Definition, Field
 from signoff.core.explain import RunExplanation
 from signoff.core.plan import Plan
 from signoff.core.problem import Problem
+from signoff.core.progress import Progress
 from signoff.core.states import RunState
 
 
@@ -136,6 +137,27 @@ class AttemptView:
     lease_until: datetime | None
     created_at: datetime
     changed_at: datetime
+    item: int = -1
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """Work that failed for good: what, where, why, how often it was tried, since when."""
+
+    run_id: str
+    definition: str
+    title: str
+    business_key: str
+    run_status: str
+    sequence: int
+    step: str
+    label: str
+    generation: int
+    code: str
+    message: str
+    attempts: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from signoff.core import commands as c
+from signoff.core.progress import read_progress
 from signoff.core.rejection import Rejection
 from signoff.core.states import ErrorInfo, RunStatus, TimerKind
 from signoff.engine.dispatch import Claim, Dispatcher, WorkerSlot
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.run_requests import answer_of
 from signoff.engine.transaction import Transaction, required
+from signoff.engine.views import FeedEvent
 from signoff.errors import NotFound
-from signoff.store.leases import remove_outbox, renew
+from signoff.store.leases import remove_outbox, renew, report
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -39,6 +41,7 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
 
     def fail(tx: Transaction, r: Request) -> Answer:
         _give_back(tx, r)
+        reported(tx, _whole_claim(r), r.args.get("progress"))
         return _outcome(tx, r, c.FailActivity(**_claim(r), error=_error(r), digest=_digest(r)))
 
     def pulse(tx: Transaction, r: Request) -> Answer:
@@ -121,7 +124,31 @@ def heartbeat(tx: Transaction, r: Request) -> Answer:
         claims.append((i, (key.pk, step, generation, attempt, fence)))
     held = tx.direct(lambda journal: renew(journal, [cl for _, cl in claims], to_micros(tx.now)))
     lost += [i for (i, _), good in zip(claims, held, strict=True) if not good]
-    return ok(lost=lost, stop=stop)
+    reports = r.args.get("progress")
+    bad = [
+        [i, wrong]
+        for i, claim in enumerate(r.args["claims"])
+        if isinstance(reports, list)
+        and i < len(reports)
+        and i not in lost
+        and (wrong := reported(tx, claim, reports[i]))
+    ]
+    return ok(lost=lost, stop=stop, bad=bad)
+
+
+def reported(tx: Transaction, claim: Sequence[Any], given: Any) -> str:
+    """Keep what a claim (run, step, generation, attempt, fence) reported; returns what is wrong with it, or ""."""
+    if not isinstance(given, dict):
+        return ""
+    run_id, step = str(claim[0]), str(claim[1])
+    try:
+        progress = read_progress(given.get("fraction"), given.get("note", ""), given.get("details"), step)
+        key, tenant, state = tx.run(None, run_id)
+    except (ValueError, NotFound) as error:
+        return str(error)
+    if tx.direct(lambda journal: report(journal, (key.pk, *claim[1:]), progress, to_micros(tx.now))):
+        tx.out.news.append(FeedEvent(tenant, run_id, state.sequence, str(state.status), {}, tx.now))
+    return ""
 
 
 def expire_lease(tx: Transaction, r: Request) -> Answer:

@@ -9,14 +9,17 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from time import monotonic
 from typing import Any, Protocol
 
 from signoff.connectors.call import ActivityError, Call, Connector
+from signoff.core.progress import Progress
 from signoff.errors import SignoffError, Unavailable
 from signoff.runtime.service import Service
 
 log = logging.getLogger("signoff.worker")
 MAX_OUTCOME_PAUSE_S = 5.0
+REPORT_PAUSE_S = 1.0
 
 
 class Link(Protocol):
@@ -127,6 +130,8 @@ class Worker:
             log.exception("task %s of run %s", task["step"], task["run_id"])
             do, args = "fail", {"code": "error", "message": f"{type(error).__name__}: {error}", "retryable": True}
         claim = {k: task[k] for k in ("run_id", "step", "generation", "attempt", "fence", "digest")}
+        if do == "fail" and task.get("progress"):
+            args = {**args, "progress": task["progress"]}
         self._report(task, do, {**claim, **args}, 0.05)
 
     def _call(self, task: dict[str, Any], stop: threading.Event) -> tuple[str, dict[str, Any]]:
@@ -134,7 +139,15 @@ class Worker:
         if connector is None:
             message = f"This worker has no connector '{task['connector']}'."
             return "fail", {"code": "no_connector", "message": message, "retryable": False}
-        call = Call(task["run_id"], task["step"], task["attempt"], task["key"], task["input"], task["run_s"], stop)
+        last = Progress(**task["last"]) if task.get("last") else None
+
+        def tell(progress: Progress) -> None:
+            task["progress"] = {"fraction": progress.fraction, "note": progress.note, "details": progress.details}
+            self._pulse.soon()
+
+        call = Call(
+            task["run_id"], task["step"], task["attempt"], task["key"], task["input"], task["run_s"], stop, last, tell
+        )
         try:
             return "complete", {"output": connector(call)}
         except ActivityError as error:
@@ -184,7 +197,16 @@ class Worker:
             shortest = min((t["heartbeat_s"] for t, _ in self._active.values()), default=None)
         if not claims or shortest is None:
             return None
-        answer = self._link.request(self.name, "heartbeat", "", {"claims": [list(c) for c in claims]})
+        with self._lock:
+            told = [self._active[c][0].pop("progress", None) if c in self._active else None for c in claims]
+        args = {"claims": [list(c) for c in claims], **({"progress": told} if any(told) else {})}
+        try:
+            answer = self._link.request(self.name, "heartbeat", "", args)
+        except SignoffError:
+            self._keep(claims, told)
+            raise
+        for i, wrong in answer.get("bad", ()):
+            log.warning("progress of %s: %s", claims[i][1], wrong)
         with self._idle:
             for i in (*answer["lost"], *answer["stop"]):
                 if claims[i] in self._active:
@@ -195,6 +217,13 @@ class Worker:
         if answer["lost"]:
             self.offer()
         return float(shortest) / 3
+
+    def _keep(self, claims: Sequence[tuple[str, str, int, int, int]], told: Sequence[Any]) -> None:
+        """Reports that did not arrive travel with the next heartbeat, unless there are newer ones."""
+        with self._lock:
+            for claim, report in zip(claims, told, strict=True):
+                if report and claim in self._active:
+                    self._active[claim][0].setdefault("progress", report)
 
 
 def _claim(task: dict[str, Any]) -> tuple[str, str, int, int, int]:
@@ -211,11 +240,18 @@ class _Pulse(Service):
         self._worker = worker
         self._shortest = float("inf")
         self._offer_again = False
+        self._beat = 0.0
 
     def offer_again(self) -> None:
         """The engine may have stopped giving this worker tasks, because it seemed lost; say that it is there."""
         self._offer_again = True
         self.wake()
+
+    def soon(self) -> None:
+        """Something was reported: it travels at once, at most once a second, else with the next heartbeat."""
+        if monotonic() - self._beat >= REPORT_PAUSE_S:
+            self._beat = monotonic()
+            self.wake()
 
     def hurry(self, heartbeat_s: float) -> None:
         """A task came; wake only where the current pause could be too long for it."""

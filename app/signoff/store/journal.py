@@ -47,6 +47,10 @@ _UPDATE_APPROVAL = "UPDATE approval SET status=?, given=?, closed_at=? WHERE run
 _ONE_APPROVAL = "(SELECT id FROM approval WHERE run=? AND step=? AND generation=?)"
 _VOTED = f"UPDATE approval_person SET voted=1, open=0 WHERE approval_id={_ONE_APPROVAL} AND login=?"
 _CLOSED = f"UPDATE approval_person SET open=0 WHERE approval_id={_ONE_APPROVAL}"
+_DELETE_DEAD_LETTER = "DELETE FROM dead_letter WHERE run=? AND step=?"
+_INSERT_DEAD_LETTER = (
+    "INSERT INTO dead_letter(tenant, run, step, generation, code, message, attempts, since) VALUES (?,?,?,?,?,?,?,?)"
+)
 _INSERT_OUTBOX = "INSERT INTO outbox(tenant, run, topic, step, data, at, tries) VALUES (?,?,?,?,?,?,0)"
 _DATA_EVENTS = (
     "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e LEFT JOIN payload p"
@@ -131,6 +135,8 @@ class Journal:
         self._many(_UPDATE_APPROVAL, rows.approvals_moved)
         self._many(_VOTED, rows.people_voted)
         self._many(_CLOSED, rows.people_closed)
+        self._many(_DELETE_DEAD_LETTER, list(rows.dead_gone))
+        self._many(_INSERT_DEAD_LETTER, list(rows.dead_new.values()))
         self._many(_INSERT_OUTBOX, rows.outbox)
 
     def _many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:

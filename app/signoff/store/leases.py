@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from signoff.store.bodies import load
+from signoff.core.progress import Progress
+from signoff.store.bodies import dump, load
 from signoff.store.journal import Journal
 
 
@@ -97,6 +98,32 @@ def renew(journal: Journal, claims: Sequence[Sequence[Any]], now: int) -> list[b
         == 1
         for claim in claims
     ]
+
+
+def report(journal: Journal, claim: Sequence[Any], progress: Progress, now: int) -> bool:
+    """Keep what a claim (run key, step, generation, attempt, fence) reported; False where it holds no more."""
+    details = None if progress.details is None else dump(progress.details)
+    return (
+        journal.write(
+            "UPDATE attempt SET fraction=?, note=?, details=?, reported_at=? WHERE run=? AND step=? AND generation=?"
+            " AND attempt=? AND fence=? AND status='leased'",
+            (progress.fraction, progress.note, details, now, *claim),
+        )
+        == 1
+    )
+
+
+def last_report(journal: Journal, run: int, key: str) -> dict[str, Any] | None:
+    """What earlier attempts with the same idempotency key reported last, for the next one to go on from."""
+    found = journal.rows(
+        "SELECT fraction, note, details FROM attempt WHERE run=? AND key=? AND reported_at IS NOT NULL"
+        " ORDER BY reported_at DESC, id DESC LIMIT 1",
+        (run, key),
+    )
+    if not found:
+        return None
+    fraction, note, details = found[0]
+    return {"fraction": fraction, "note": note or "", "details": load(details) if details is not None else None}
 
 
 def list_expired(engine: Engine, now: int, limit: int) -> list[Lease]:

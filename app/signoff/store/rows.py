@@ -18,6 +18,8 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    DeadLetterGone,
+    DeadLetterPut,
     Effect,
     Notice,
     TimerCleared,
@@ -61,6 +63,8 @@ class Rows:
     people_new: list[tuple[Any, ...]] = field(default_factory=list)
     people_voted: list[tuple[Any, ...]] = field(default_factory=list)
     people_closed: list[tuple[Any, ...]] = field(default_factory=list)
+    dead_gone: set[tuple[int, str]] = field(default_factory=set)
+    dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
 
     def record(
@@ -132,6 +136,14 @@ class Rows:
                 self._open_approval(run, state, effect, micros, seq_of)
             case ApprovalMoved():
                 self._move_approval(run, state, effect, micros)
+            case DeadLetterPut() as d:
+                since = to_micros(d.since or at)
+                self.dead_new[run.pk, d.step] = (
+                    state.tenant, run.pk, d.step, d.generation, d.code, d.message, d.attempts, since,
+                )  # fmt: skip
+            case DeadLetterGone() as d:
+                if self.dead_new.pop((run.pk, d.step), None) is None:
+                    self.dead_gone.add((run.pk, d.step))
             case Notice() as n:
                 self.outbox.append((state.tenant, run.pk, n.topic, n.step, dump(n.data), micros))
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import EditInput, NewRun, Operate, Resolve, Retry, Skip
+from signoff.api.schemas import EditInput, NewRun, Operate, Replay, Resolve, Retry, Skip
 from signoff.core.states import RunStatus
 from signoff.engine.views import Person, RunView
 from signoff.errors import InvalidInput
@@ -135,6 +135,27 @@ def retry(run_id: str, body: Retry, signoff: Face, person: Caller, key: Key = ""
     """A new generation of a failed or expired step."""
     extra = {"step": body.step, "new_effect": body.new_effect}
     return _operate("retry_step", run_id, body, signoff, person, key, **extra)
+
+
+@router.get("/dead-letters", summary="List dead letters", dependencies=[allowed("read_dead_letters")])
+def dead_letters(
+    signoff: Face,
+    person: Caller,
+    definition: str = "",
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """Work that failed for good and waits for an operator, the newest first."""
+    answer: dict[str, Any] = plain(
+        signoff.queries.list_dead_letters(person.tenant, definition=definition, cursor=cursor, limit=limit)
+    )
+    return answer
+
+
+@router.post("/runs/{run_id}/replay-dead-letter", summary="Replay a dead letter")
+def replay_dead_letter(run_id: str, body: Replay, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """A new generation of work that failed for good, with the same idempotency key."""
+    return _operate("replay_dead_letter", run_id, body, signoff, person, key, step=body.step)
 
 
 @router.post("/runs/{run_id}/skip", summary="Skip a step")

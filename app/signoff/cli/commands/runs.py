@@ -101,7 +101,8 @@ def history(run_id: RunId, data: Data = DEFAULT_DATA, as_json: Json = False) -> 
         print_table(("#", "at (UTC)", "event", "what happened"), rows, "Nothing happened yet.")
 
 
-def _operate(name: str, run_id: str, login: str, data: Any, reason: str, **args: Any) -> None:
+def operate(name: str, run_id: str, login: str, data: Any, reason: str, **args: Any) -> None:
+    """Send an operator's command and say where the run is then."""
     with connected(data) as signoff:
         answer = signoff.operate(name, actor(login), TENANT, run_id, reason=reason, **args)
         say(signoff.queries.get_run(TENANT, answer["run_id"]).explanation.sentence)
@@ -111,28 +112,28 @@ def _operate(name: str, run_id: str, login: str, data: Any, reason: str, **args:
 @explains_errors
 def pause(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Stop claims and clocks."""
-    _operate("pause_run", run_id, login, data, reason)
+    operate("pause_run", run_id, login, data, reason)
 
 
 @app.command()
 @explains_errors
 def resume(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Let claims and clocks go on."""
-    _operate("resume_run", run_id, login, data, reason)
+    operate("resume_run", run_id, login, data, reason)
 
 
 @app.command()
 @explains_errors
 def cancel(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Stop what has not started, await what is under way."""
-    _operate("cancel_run", run_id, login, data, reason)
+    operate("cancel_run", run_id, login, data, reason)
 
 
 @app.command()
 @explains_errors
 def terminate(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """End at once."""
-    _operate("terminate_run", run_id, login, data, reason)
+    operate("terminate_run", run_id, login, data, reason)
 
 
 @app.command()
@@ -146,7 +147,7 @@ def retry(
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Try a failed or expired step again."""
-    _operate("retry_step", run_id, login, data, reason, step=step, new_effect=new_effect)
+    operate("retry_step", run_id, login, data, reason, step=step, new_effect=new_effect)
 
 
 @app.command()
@@ -161,7 +162,7 @@ def skip(
 ) -> None:
     """Go past a step, with a substitute output if it needs one."""
     substitute = read_json(output, "The substitute output") if output else None
-    _operate("skip_step", run_id, login, data, reason, step=step, output=substitute)
+    operate("skip_step", run_id, login, data, reason, step=step, output=substitute)
 
 
 @app.command()
@@ -177,10 +178,10 @@ def resolve(
 ) -> None:
     """Say what became of a call whose outcome is unknown."""
     if not happened:
-        _operate("deny_effect", run_id, login, data, reason, step=step)
+        operate("deny_effect", run_id, login, data, reason, step=step)
         return
     given = read_json(output, "The output") if output else None
-    _operate("confirm_effect", run_id, login, data, reason, step=step, output=given)
+    operate("confirm_effect", run_id, login, data, reason, step=step, output=given)
 
 
 @app.command("edit-input")
@@ -193,7 +194,7 @@ def edit_input(
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Mend a run's input; then retry the step that needs it."""
-    _operate("edit_input", run_id, login, data, reason, input=read_json(input, "The input"))
+    operate("edit_input", run_id, login, data, reason, input=read_json(input, "The input"))
 
 
 @explains_errors

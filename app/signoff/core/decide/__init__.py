@@ -33,6 +33,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.CancelRun: operators.cancel,
     c.TerminateRun: operators.terminate,
     c.RetryStep: operators.retry,
+    c.ReplayDeadLetter: outcomes.replay,
     c.SkipStep: operators.skip,
     c.ResolveOutcome: outcomes.resolve,
     c.EditInput: operators.edit_input,

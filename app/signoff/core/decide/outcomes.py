@@ -1,4 +1,4 @@
-"""An operator says what became of a call whose outcome nobody knows (semantics §6, `at_most_once`)."""
+"""What operators do about work that went wrong: say what became of a lost call, replay a dead letter (semantics §6)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,26 @@ from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.advance import advance, after
 from signoff.core.decide.build import Build
-from signoff.core.decide.operators import may_operate, not_changed, substitute_of
+from signoff.core.decide.operators import may_operate, not_changed, retry, substitute_of
 from signoff.core.definition import ActivityConfig
 from signoff.core.flow import resolve_edges
+from signoff.core.react import implied_dead_letters
 from signoff.core.rejection import Rejection
 from signoff.core.states import StepStatus
+
+
+def replay(build: Build, command: c.ReplayDeadLetter) -> Rejection | None:
+    """Try a dead letter again, by the rules of a retry and with the same idempotency key."""
+    if command.step in build.state.steps and not build.state.is_terminal and not build.state.stopping:
+        letter = implied_dead_letters(build.plan, build.state).get(command.step)
+        if letter is None:
+            label = build.plan.label(command.step)
+            message = f"Expected to replay the dead letter of '{label}', but there is none."
+            return Rejection("no_dead_letter", message, "Look into the list again.")
+    again = c.RetryStep(
+        actor=command.actor, reason=command.reason, seen_sequence=command.seen_sequence, step=command.step
+    )
+    return retry(build, again)
 
 
 def resolve(build: Build, command: c.ResolveOutcome) -> Rejection | None:

@@ -77,6 +77,10 @@ class RunRows:
         """(step, kind, generation, attempt, due) of all that are armed."""
         return self._rows("SELECT step, kind, generation, attempt, due FROM timer WHERE run=?")
 
+    def dead_letters(self) -> list[tuple[Any, ...]]:
+        """(step, generation, attempts) of all."""
+        return self._rows("SELECT step, generation, attempts FROM dead_letter WHERE run=?")
+
     def approvals(self) -> list[tuple[Any, ...]]:
         """(id, step, generation, given, shown_digest) of the open ones."""
         return self._rows(

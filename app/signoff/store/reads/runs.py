@@ -119,7 +119,8 @@ def list_events(
 def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any, ...]]:
     """Columns of `AttemptView`, oldest first."""
     return reader.rows(
-        "SELECT step, generation, attempt, status, fence, worker, key, lease_until, created_at, changed_at FROM attempt"
+        "SELECT step, generation, attempt, status, fence, worker, key, lease_until, created_at, changed_at, item,"
+        " fraction, note, details, reported_at FROM attempt"
         " WHERE run = (SELECT id FROM run WHERE tenant=? AND public_id=?) ORDER BY id",
         (tenant, public_id),
     )

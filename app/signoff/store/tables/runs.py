@@ -69,12 +69,16 @@ class PayloadTable(SQLModel, table=True):
 
 
 class AttemptTable(SQLModel, table=True):
-    """W5 ActivityAttempt. Its input is in the event numbered `scheduled_seq`."""
+    """W5 ActivityAttempt. Its input is in the event numbered `scheduled_seq`.
+
+    `item` is the number of an item in a step for each item of a list, -1 otherwise. `fraction`, `note` and `details`
+    are what the work reported last, at `reported_at`.
+    """
 
     __tablename__ = "attempt"
     __table_args__ = (
         CheckConstraint(_one_of("status", AttemptStatus)),
-        UniqueConstraint("run", "step", "generation", "attempt"),
+        UniqueConstraint("run", "step", "generation", "item", "attempt"),
         Index("attempt_ready", "pool", "priority", "id", sqlite_where=text("status = 'ready'"),
               postgresql_where=text("status = 'ready'")),
         Index("attempt_leased", "lease_until", sqlite_where=text("status = 'leased'"),
@@ -87,6 +91,7 @@ class AttemptTable(SQLModel, table=True):
     step: str
     generation: int
     attempt: int
+    item: int = Field(default=-1, sa_column_kwargs={"server_default": text("-1")})
     status: str
     fence: int
     worker: str
@@ -99,6 +104,27 @@ class AttemptTable(SQLModel, table=True):
     scheduled_seq: int
     created_at: int
     changed_at: int
+    fraction: float | None = None
+    note: str | None = None
+    details: bytes | None = None
+    reported_at: int | None = None
+
+
+class DeadLetterTable(SQLModel, table=True):
+    """Work that failed for good and waits for an operator; written in the commit that makes it so."""
+
+    __tablename__ = "dead_letter"
+    __table_args__ = (UniqueConstraint("run", "step"), Index("dead_letter_list", "tenant", "id"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    tenant: str
+    run: int
+    step: str
+    generation: int
+    code: str
+    message: str
+    attempts: int
+    since: int
 
 
 class TimerTable(SQLModel, table=True):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.web.pages.changes import compare_page
+from signoff.web.pages.dead_letters import dead_letters_page
 from signoff.web.pages.definitions import definitions_page, new_page
 from signoff.web.pages.designer import designer_page
 from signoff.web.pages.inbox import inbox_page, task_page
@@ -20,6 +21,7 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/inbox/{run_id}/{step}": task_page,
     "/runs": runs_page,
     "/runs/{run_id}": run_page,
+    "/dead-letters": dead_letters_page,
     "/definitions": definitions_page,
     "/definitions/{name}/versions": versions_page,
     "/definitions/{name}/compare": compare_page,

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from signoff import errors
 from signoff.core.states import RunStatus
+from signoff.engine.permissions import permitted
 from signoff.engine.views import FeedEvent, RunRow
 from signoff.web.escape import esc, label, moment
 from signoff.web.live import tenant_topic
@@ -55,7 +56,23 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
     if not asked["cursor"]:
         visitor.site.live.follow(tenant_topic(tenant), visitor.document, again, pause_ms=PAUSE_MS)
     titles = {d.name: d.title for d in queries.list_definitions(tenant)}
-    return frame(visitor, "Runs", html(heading("Runs")), html(_filters(asked, titles), margin=(10, 0, 12, 0)), pane)
+    return frame(
+        visitor,
+        "Runs",
+        html(heading("Runs")),
+        html(_dead(visitor)),
+        html(_filters(asked, titles), margin=(10, 0, 12, 0)),
+        pane,
+    )
+
+
+def _dead(visitor: Visitor) -> str:
+    """A way to the dead letters, for those who may read them, where there are any."""
+    if "read_dead_letters" not in permitted(visitor.person.roles):
+        return ""
+    count = visitor.site.signoff.queries.count_dead_letters(visitor.site.tenant)
+    words = f"{count} dead letter{'' if count == 1 else 's'}" if count else "No dead letters"
+    return f'<p class="row">{link("/dead-letters", words)}</p>'
 
 
 def _more(asked: dict[str, str], cursor: str | None) -> str:

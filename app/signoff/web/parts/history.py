@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from signoff.engine.views import AttemptView, EventView
-from signoff.web.escape import clock, esc, label
+from signoff.web.escape import clock, esc, label, moment
 from signoff.web.models.words import step_word
 from signoff.web.parts.markup import Safe, badge
 
@@ -53,10 +54,23 @@ def attempts_list(attempts: Iterable[AttemptView]) -> Safe:
         f"<li><span class='dot' style='--c:var(--s-{_attempt_colour(a.status)})'></span><div class='what'>"
         f"Attempt {a.attempt}{f' (generation {a.generation})' if a.generation > 1 else ''}: "
         f"{badge(_attempt_colour(a.status), step_word(_attempt_colour(a.status)).lower())}"
-        f"<div class='soft small'>{clock(a.created_at)}{_worker(a)}</div></div></li>"
+        f"{_progress(a)}<div class='soft small'>{clock(a.created_at)}{_worker(a)}</div></div></li>"
         for a in attempts
     )
     return Safe(f'<ol class="history" aria-label="Attempts">{rows}</ol>')
+
+
+def _progress(attempt: AttemptView) -> str:
+    told = attempt.progress
+    if told is None:
+        return ""
+    bar = (
+        ""
+        if told.fraction is None
+        else f'<progress max="1" value="{told.fraction:.4f}" aria-label="Progress"></progress> '
+    )
+    when = f" {moment(told.at, datetime.now(UTC))}" if told.at else ""
+    return f"<div class='small'>{bar}{label(told.said)}<span class='soft'>{when}</span></div>"
 
 
 def _worker(attempt: AttemptView) -> str:

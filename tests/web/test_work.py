@@ -1,0 +1,80 @@
+"""Dead letters, unknown outcomes and reported progress in a real browser."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from playwright.sync_api import expect
+
+from signoff.connectors.call import ActivityError, Call
+from tests.web.conftest import Visitors
+from tests.web.office import TENANT, Office
+
+
+def one_step(name: str, connector: str, **more: Any) -> dict[str, Any]:
+    step = {"id": "work", "kind": "activity", "label": "Do the work", "connector": connector, **more}
+    return {"name": name, "title": name.title(), "steps": [step], "edges": []}
+
+
+def test_a_dead_letter_is_found_and_replayed(visit: Visitors, office: Office) -> None:
+    run_id = office.stalled_run()
+    ada = visit("ada", "/runs")
+    ada.get_by_role("link", name="dead letter").click()
+    card = ada.locator(f'[data-run="{run_id}"]')
+    expect(card).to_contain_text("The shop is closed.")
+    expect(card).to_contain_text("tried once")
+    office.desk.broken = False
+    ada.get_by_role("button", name="Replay").click()
+    ada.get_by_role("dialog").get_by_role("button", name="Replay").click()
+    expect(ada.get_by_role("dialog")).to_contain_text("Say why")
+    ada.get_by_label("Reason").fill("The shop has opened")
+    ada.get_by_role("dialog").get_by_role("button", name="Replay").click()
+    expect(ada.get_by_text("There are no dead letters.")).to_be_visible()
+    office.wait_until(run_id, lambda s: s[""] == "succeeded")
+    dan = visit("dan", "/runs")
+    expect(dan.get_by_role("link", name="dead letter")).to_have_count(0)
+
+
+def test_an_operator_says_that_a_lost_call_happened(visit: Visitors, office: Office) -> None:
+    def lose(call: Call) -> None:
+        raise ActivityError("The answer was lost.", code="outcome_unknown")
+
+    office.connectors["lose"] = lose
+    office.publish(one_step("pay", "lose", effect="at_most_once", output=[{"name": "id", "label": "Payment"}]))
+    run_id = office.start(definition="pay")
+    office.wait_until(run_id, lambda s: s[""] == "stalled")
+    ada = visit("ada", f"/runs/{run_id}")
+    expect(ada.locator(".react-flow__node.is-outcome_unknown")).to_have_count(1)
+    expect(ada.get_by_role("button", name="It did not happen")).to_be_visible()
+    for name in ("Retry", "Skip"):
+        expect(ada.get_by_role("button", name=name, exact=True)).to_have_count(0)
+    ada.get_by_role("button", name="It happened").click()
+    ada.get_by_label("Reason").fill("Seen at the bank")
+    ada.get_by_label("Payment").fill("P-77")
+    ada.get_by_role("dialog").get_by_role("button", name="It happened").click()
+    office.wait_until(run_id, lambda s: s[""] == "succeeded")
+    assert office.signoff.queries.get_run(TENANT, run_id).state.outputs["work"] == {"id": "P-77"}
+
+
+def test_progress_moves_on_an_open_page(visit: Visitors, office: Office) -> None:
+    go_on, began = threading.Event(), threading.Event()
+
+    done = threading.Event()
+
+    def copy(call: Call) -> None:
+        began.set()
+        assert go_on.wait(60)
+        call.report(0.4, "row 400 of 1000")
+        assert done.wait(60)
+
+    office.connectors["copy"] = copy
+    office.publish(one_step("copy", "copy"))
+    run_id = office.start(definition="copy")
+    assert began.wait(30)
+    ada = visit("ada", f"/runs/{run_id}")
+    go_on.set()
+    expect(ada.get_by_role("list", name="Attempts")).to_contain_text("40 %: row 400 of 1000")
+    expect(ada.get_by_role("progressbar", name="Progress")).to_be_visible()
+    done.set()
+    office.wait_until(run_id, lambda s: s[""] == "succeeded")
