@@ -158,7 +158,7 @@ def test_a_closed_account_can_do_nothing_any_more(office: Office) -> None:
 def test_every_request_asks_for_its_role(office: Office, role: str) -> None:
     """The whole table of permissions, role by role, through the engine."""
     office.running.save_person("eve", roles=(role,), groups=())
-    for name in sorted(set(MAY) - {"read_runs", "read_all_runs", "read_definitions"}):
+    for name in sorted(n for n in MAY if not n.startswith("read_")):
         try:
             office.signoff.do(name, person("eve"), TENANT)
             allowed = True
