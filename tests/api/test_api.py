@@ -335,3 +335,23 @@ def test_a_form_is_filled_in_and_returned_over_http(desk: Desk) -> None:
     assert desk.post("grace", f"{path}/submission", {"values": {"amount": 1}, **seen}).status_code == 200
     late = desk.post("alan", f"{path}/submission", {"values": {"amount": 1}, **seen})
     assert (late.status_code, late.json()["code"]) == (409, "already_handled")
+
+
+def test_messages_over_http(desk: Desk) -> None:
+    signal = {"id": "paid", "kind": "signal", "signal": "payment", "payload": [{"name": "n", "type": "integer"}]}
+    desk.office.publish(chain("sell", signal))
+    run_id = desk.post("ada", "/runs", {"definition": "sell", "business_key": "K-1"}).json()["run_id"]
+    wrong = desk.post("dan", "/signals/payment", {"key": "K-1", "payload": {"n": "x"}})
+    assert (wrong.status_code, wrong.json()["problems"][0]["field"]) == (422, "n")
+    assert desk.post("grace", "/signals/payment", {"key": "K-1"}).status_code == 403
+    sent = desk.post("dan", "/signals/payment", {"key": "K-1", "payload": {"n": 1}, "id": "m"})
+    assert (sent.status_code, sent.json()["run_id"]) == (202, run_id)
+    reused = desk.post("dan", "/signals/payment", {"key": "K-1", "payload": {"n": 2}, "id": "m"})
+    assert (reused.status_code, reused.json()["code"]) == (409, "message_id_reused")
+    desk.post("dan", "/signals/payment", {"key": "K-1", "payload": {"n": 2}, "id": "later"})
+    assert desk.get("dan", "/signals").status_code == 403
+    found = desk.get("katherine", "/signals?status=kept").json()["items"]
+    assert [m["message_id"] for m in found] == ["later"]
+    gone = desk.post("katherine", "/signals/payment/discard", {"key": "K-1", "id": "later", "reason": "twice"})
+    assert gone.status_code == 200
+    assert desk.get("katherine", "/signals?status=nonsense").status_code == 422

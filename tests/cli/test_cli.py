@@ -249,3 +249,16 @@ def test_a_form_is_filled_in_from_the_command_line(office: Office, shell: Shell)
     assert "4" in shown
     assert "Field 'n'" in shell.run("submit", run_id, "details", "--values", '{"n": "x"}', login="grace", status=1)
     assert "succeeded" in shell.run("submit", run_id, "details", "--values", '{"n": 5}', login="grace")
+
+
+def test_messages_from_the_command_line(office: Office, shell: Shell) -> None:
+    office.publish(chain("sell", {"id": "paid", "kind": "signal", "signal": "payment"}))
+    run_id = shell.run("run", "start", "sell", "--business-key", "K-1", login="ada").split()[0]
+    assert "payment" in shell.run("run", "show", run_id)
+    sent = shell.run("signal", "send", "payment", "--key", "K-1", "--payload", '{"n": 1}', "--id", "m", login="ada")
+    assert f"m used by step 'paid' of {run_id}" in sent
+    assert "later kept" in shell.run("signal", "send", "payment", "--key", "K-1", "--id", "later", login="ada")
+    assert "later" in shell.run("signal", "list", "--status", "kept")
+    words = ("signal", "discard", "payment", "--key", "K-1", "--id", "later", "--reason", "twice")
+    assert "discarded" in shell.run(*words, login="katherine")
+    assert "everything is as it must be" in shell.run("verify")

@@ -29,6 +29,7 @@ COMPLETIONS = (
     e.StepSkipped,
     e.FormSubmitted,
     e.StepExpired,
+    e.SignalReceived,
 )
 SENTENCE_ENDS = (".", "!", "?", "…")
 

@@ -78,6 +78,10 @@ def form(id: str, groups: tuple[str, ...] = ("team",), **more: Any) -> JSON:
     return {"id": id, "kind": "form", "label": id.upper(), "groups": list(groups), **made}
 
 
+def signal(id: str, name: str = "paid", **more: Any) -> JSON:
+    return {"id": id, "kind": "signal", "label": id.upper(), "signal": name, **more}
+
+
 def edge(text: str, **more: Any) -> JSON:
     """`a>b`, or `a:failed>b` with the outcome followed."""
     left, target = text.split(">")
@@ -215,6 +219,14 @@ class World:
     def returning(self, id: str, who: str, **more: Any) -> c.ReturnForm:
         s = self.step(id)
         made = c.ReturnForm(actor=person(who), step=id, generation=s.generation, comment="Not enough.")
+        return replace(made, **more)
+
+    def message(self, id: str, **more: Any) -> c.ReceiveSignal:
+        s, config = self.step(id), self.plan.steps[id].config
+        made = c.ReceiveSignal(
+            actor=person("eve"), step=id, generation=s.generation, name=getattr(config, "signal", "paid"), key=s.key,
+            message="m1", payload={"n": 1}, sent_at=self.now,
+        )  # fmt: skip
         return replace(made, **more)
 
     def approve(self, id: str, *who: str) -> None:

@@ -12,11 +12,19 @@ from signoff.core.effects import (
     DeadLetterPut,
     Effect,
     Notice,
+    SignalWaitGone,
+    SignalWaitPut,
     TimerCleared,
     TimerSet,
 )
 from signoff.core.plan import Plan
-from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
+from signoff.core.react import (
+    implied_attempt,
+    implied_dead_letters,
+    implied_signal,
+    implied_timer,
+    implies_open_approval,
+)
 from signoff.core.states import RunState
 
 OPEN_ATTEMPTS = {AttemptStatus.READY, AttemptStatus.HELD, AttemptStatus.LEASED}
@@ -30,6 +38,7 @@ class Rows:
         self.timers: dict[tuple[str, str, int, int], TimerSet] = {}
         self.approvals: dict[tuple[str, int], str] = {}
         self.dead: dict[str, DeadLetterPut] = {}
+        self.waits: dict[str, SignalWaitPut] = {}
         self.voted: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def apply(self, effects: list[Effect]) -> None:
@@ -62,6 +71,12 @@ class Rows:
                     self.dead[effect.step] = effect
                 case DeadLetterGone():
                     assert self.dead.pop(effect.step).generation == effect.generation
+                case SignalWaitPut():
+                    assert effect.step not in self.waits
+                    self.waits[effect.step] = effect
+                case SignalWaitGone():
+                    gone = self.waits.pop(effect.step)
+                    assert (gone.generation, gone.name, gone.key) == (effect.generation, effect.name, effect.key)
                 case Notice():
                     pass
 
@@ -77,6 +92,7 @@ class Rows:
                 approvals.add((i, s.generation))
         assert self.timers == timers
         assert self.dead == implied_dead_letters(plan, state)
+        assert self.waits == {i: w for i in state.steps if (w := implied_signal(plan, state, i))}
         assert {k: a.status for k, a in self.attempts.items() if a.status in OPEN_ATTEMPTS} == attempts
         assert {k for k, status in self.approvals.items() if status == "open"} == approvals
         for i, generation in approvals:

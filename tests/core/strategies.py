@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from signoff.core import commands as c
 from signoff.core.definition import OUTCOMES, StepKind
 from signoff.core.document import read_document
+from signoff.core.react import implied_signal
 from signoff.core.states import Actor, TimerKind
 from signoff.core.validate import validate
 from tests.core.kit import CLOCK, JSON, OPERATOR, WORKER, World, document, person
@@ -22,7 +23,7 @@ INPUT_FORM = [
     {"name": "extra", "type": "number", "required": False},
 ]
 CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
-KINDS = ("activity", "activity", "approval", "wait", "form")
+KINDS = ("activity", "activity", "approval", "wait", "form", "signal")
 RETRIES: tuple[JSON, ...] = (
     {"max_attempts": 1},
     {"max_attempts": 2, "initial_s": 5.0},
@@ -54,6 +55,11 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["expires"] = draw(st.sampled_from(["", "PT2H"]))
             made["requester_may_decide"] = draw(st.booleans())
             made["skip"] = draw(st.sampled_from([{}, {"allowed": True}]))
+        case "signal":
+            made["signal"] = "paid"
+            made["key"] = draw(st.sampled_from(["", "k", "=input.amount", "=input.extra"]))
+            made["payload"] = draw(st.sampled_from([[], [{"name": "n", "type": "integer"}]]))
+            made["expires"] = draw(st.sampled_from(["", "PT2H"]))
         case "form":
             made["groups"] = draw(st.sampled_from([["team"], ["pair"], ["solo"]]))
             made["requester"] = draw(st.booleans())
@@ -156,6 +162,8 @@ def sensible(world: World) -> list[c.Command]:
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
             for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
                 found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
+        if implied_signal(world.plan, world.state, i):
+            found += [world.message(i), world.message(i, kept=True)]
         if s.status == "outcome_unknown":
             found += [world.outcome(i, True, {"n": 1}), world.outcome(i, False)]
     for i, s in world.state.steps.items():
@@ -197,6 +205,10 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.vote(i, "ann", "returned", to="nowhere")
         yield world.vote(i, "eve", generation=s.generation - 1)
         yield replace(world.vote(i, "ann"), actor=Actor("worker", "ann"))
+        yield world.message(i, key="other")
+        yield world.message(i, payload={"n": "text"})
+        yield world.message(i, payload={"m": 1}, kept=True)
+        yield world.message(i, generation=s.generation - 1)
         yield world.submission(i, "ANN", n=3)
         yield world.submission(i, "dan")
         yield world.submission(i, "bob", n=-1)

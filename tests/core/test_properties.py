@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from signoff.core import commands as c
 from signoff.core.definition import StepKind
 from signoff.core.facts import Directory
+from signoff.core.react import implied_signal
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
 from tests.core.checks import Ledger
@@ -80,6 +81,8 @@ def see_it_through(world: World) -> None:
                     world.ok(world.submission(i, told.waits_for[0]))
                 else:
                     world.approve(i, told.waits_for[0])
+            elif implied_signal(world.plan, world.state, i) and (s.due is None or s.due > world.now):
+                world.ok(world.message(i))
             elif s.timer:
                 world.fire(i)
     raise AssertionError(f"still going on: {dict(world.statuses)}")

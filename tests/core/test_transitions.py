@@ -34,6 +34,7 @@ from tests.core.kit import (
     form,
     once,
     person,
+    signal,
     wait,
 )
 
@@ -49,6 +50,8 @@ def subject(kind: StepKind, id: str = "x", **more: object) -> JSON:
             return activity(id, **{**QUEUED, "retry": {"max_attempts": 2, "initial_s": 1.0}, **more})
         case StepKind.APPROVAL:
             return approval(id, **{"expires": "PT2H", **SKIPPABLE, **more})
+        case StepKind.SIGNAL:
+            return signal(id, **{"expires": "PT2H", **more})
         case StepKind.FORM:
             return form(id, **{"expires": "PT2H", "returns_to": ["a"] if more.pop("behind", None) else [], **more})
         case _:
@@ -111,6 +114,8 @@ def failed(kind: StepKind) -> World:
             world.directory = type(DIRECTORY)(8, {}, {})
             world.ok(c.CheckApprovers(actor=CLOCK, step="x"))
             world.directory = DIRECTORY
+        case StepKind.SIGNAL:
+            world = alone(kind, key="=[1]")
         case _:
             world = alone(kind, until="='nonsense'")
     return world
@@ -125,6 +130,8 @@ def succeeded(kind: StepKind) -> World:
             world.approve("x", "ann")
         case StepKind.FORM:
             world.ok(world.submission("x", "ann"))
+        case StepKind.SIGNAL:
+            world.ok(world.message("x"))
         case _:
             world.fire("x")
     return world
@@ -190,6 +197,7 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.ExpireLease: lambda: world.lost(step),
         c.FireTimer: lambda: world.timer(step, s.timer or TimerKind.WAIT),
         c.Decide: lambda: world.vote(step, "cem"),
+        c.ReceiveSignal: lambda: world.message(step),
         c.SubmitForm: lambda: world.submission(step, "cem"),
         c.ReturnForm: lambda: world.returning(step, "cem"),
         c.CheckApprovers: lambda: c.CheckApprovers(actor=CLOCK, step=step),
@@ -275,13 +283,14 @@ def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
         c.Decide: "p",
         c.SubmitForm: "f",
         c.ReturnForm: "f",
+        c.ReceiveSignal: "s",
         c.RetryStep: "broken",
         c.ReplayDeadLetter: "broken",
         c.SkipStep: "broken",
         c.ResolveOutcome: "lost",
     }.get(kind, "busy")
     steps = [activity("busy"), activity("idle"), activity("broken"), activity("lost", effect="at_most_once")]
-    world = World(document(*steps, approval("p"), form("f")))
+    world = World(document(*steps, approval("p"), form("f"), signal("s")))
     world.claim("lost")
     world.ok(world.lost("lost"))
     world.claim("busy")

@@ -25,6 +25,7 @@ from tests.core.kit import (
     edge,
     form,
     once,
+    signal,
     wait,
 )
 
@@ -430,4 +431,31 @@ def form_expired_and_filled_in_by_an_operator() -> World:
     world.directory = DIRECTORY
     world.ok(world.retry("g"))
     world.ok(world.submission("g", "eve", n=2))
+    return world
+
+
+@shape
+def signals_received_early_late_and_wrong() -> World:
+    fields = [{"name": "amount", "type": "number"}]
+    steps = [
+        activity("a"),
+        signal("paid", key="=input.order", payload=fields, expires="P3D"),
+        signal("shipped", "shipment"),
+        signal("seen", "receipt", payload=fields),
+        signal("late", "never", expires="PT1H"),
+    ]
+    links = "a>paid a>shipped a>seen a>late"
+    world = World(document(*steps, edges=links, input=[{"name": "order", "type": "integer"}]), {"order": 4711})
+    world.done("a")
+    evidence(world, world.message("paid", payload={"amount": "all"}), "invalid_payload")
+    world.later(hours=2)
+    world.ok(world.message("paid", payload={"amount": 12.5}))
+    world.pause()
+    world.resume()
+    world.ok(world.message("shipped", message="m2", payload={"parcel": "P-1"}))
+    world.ok(world.message("seen", message="m3", payload={"amount": "none"}, kept=True))
+    world.fire("late")
+    world.ok(world.retry("seen"))
+    world.ok(world.message("seen", message="m4", payload={"amount": 1}, kept=True))
+    world.ok(world.skip("late", output={"by": "hand"}))
     return world

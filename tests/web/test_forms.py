@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
-from signoff.core.definition import FormConfig, StepKind
+from signoff.core.definition import FormConfig, SignalConfig
 from signoff.core.rejection import Rejection
 from signoff.web.models import sheet as board
 from signoff.web.models.renaming import rename_step
@@ -128,12 +127,32 @@ def test_a_form_is_made_in_the_designer(visit: Visitors, office: Office) -> None
     assert (config.requester, config.fields[0].name) == (True, "answer")
 
 
-@pytest.mark.parametrize("kind", [StepKind.FORM])
-def test_other_names_are_followed(kind: StepKind) -> None:
-    sheet, _ = board.open_sheet(filling("renamed"), {})
+def test_a_signal_is_made_in_the_designer_and_seen_on_the_run(visit: Visitors, office: Office) -> None:
+    document = {"name": "built_signal", "title": "Built signal", "steps": [], "edges": []}
+    office.signoff.create_draft(office.actor("ada"), TENANT, document, {})
+    ada = visit("ada", "/definitions/built_signal/draft")
+    ada.get_by_role("button", name="Add signal").click()
+    ada.get_by_label("Name of the signal").fill("payment")
+    ada.get_by_label("Name of the signal").press("Enter")
+    ada.get_by_role("button", name="Publish").click()
+    expect(ada.get_by_text("Published version 1").first).to_be_visible()
+    run_id = office.signoff.start_run(office.actor("ada"), TENANT, "built_signal", {}, business_key="K-91")["run_id"]
+    visit.go(ada, f"/runs/{run_id}")
+    expect(ada.get_by_text("the signal 'payment' with the key 'K-91'").first).to_be_visible()
+    office.signoff.send_signal(office.actor("ada"), TENANT, "payment", "K-91", {"n": 1})
+    expect(ada.get_by_role("list", name="History")).to_contain_text("got the signal 'payment'")
+    expect(ada.get_by_role("group", name="Received")).to_be_visible()
+
+
+def test_other_names_are_followed() -> None:
+    document = filling("renamed")
+    document["steps"].append({"id": "s", "kind": "signal", "signal": "m", "key": "=steps.prepare.output.left"})
+    sheet, _ = board.open_sheet(document, {})
     assert sheet is not None
     renamed = rename_step(sheet, "prepare", "ready")
     assert not isinstance(renamed, Rejection)
-    config = renamed.definition.steps[1].config
-    assert isinstance(config, FormConfig)
-    assert config.returns_to == ("ready",)
+    form, signal = (s.config for s in renamed.definition.steps[1:])
+    assert isinstance(form, FormConfig)
+    assert isinstance(signal, SignalConfig)
+    assert form.returns_to == ("ready",)
+    assert signal.key == "=steps.ready.output.left"

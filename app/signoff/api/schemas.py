@@ -106,6 +106,22 @@ class EditInput(Operate):
     input: dict[str, Any]
 
 
+class Signal(Body):
+    """A message for a step that waits for `key`; `id` is the sender's own, so that a repeated call is one message."""
+
+    key: str = Field(min_length=1, max_length=200)
+    payload: dict[str, Any] = Field(default_factory=dict)
+    id: str = Field(default="", max_length=200)
+    keep: str = Field(default="", max_length=40, description="How long it is kept, such as P30D (the default).")
+
+
+class Discard(Reason):
+    """Which kept message, and why."""
+
+    key: str = Field(min_length=1, max_length=200)
+    id: str = Field(min_length=1, max_length=200)
+
+
 class Submission(Body):
     """Values of a form, by field name, for exactly what `shown_digest` names."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import definitions, doctor, people, runs, serve, verify, work
+from signoff.cli.commands import definitions, doctor, people, runs, serve, signals, verify, work
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command()(demo.demo)
 app.add_typer(definitions.app, name="definition")
 app.add_typer(runs.app, name="run")
 app.add_typer(work.app, name="dead-letter")
+app.add_typer(signals.app, name="signal")
 app.add_typer(people.app, name="person")
 runs.app.command()(verify.replay)
 app.command()(runs.inbox)

@@ -97,6 +97,7 @@ DATA_EVENTS: tuple[str, ...] = (
     e.EffectConfirmed.wire,
     e.ApprovalSettled.wire,
     e.FormSubmitted.wire,
+    e.SignalReceived.wire,
     e.StepSkipped.wire,
 )
 """Wire names of the events that carry the input and the outputs."""

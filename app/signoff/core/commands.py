@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from signoff.core.states import Actor, ErrorInfo, TimerKind
@@ -110,6 +111,23 @@ class ReturnForm(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiveSignal(Command):
+    """A message for a waiting step, sent on by the engine; `actor` is who sent it.
+
+    `kept` says that it came before the step waited, so that nobody is there to be told what is wrong with it.
+    """
+
+    step: str
+    generation: int
+    name: str
+    key: str
+    message: str
+    payload: dict[str, Any]
+    sent_at: datetime
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckApprovers(Command):
     """People were deactivated: see whether an open approval or form can still be settled. Sent by the engine."""
 
@@ -193,6 +211,7 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     Decide,
     SubmitForm,
     ReturnForm,
+    ReceiveSignal,
     CheckApprovers,
     PauseRun,
     ResumeRun,

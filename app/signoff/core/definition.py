@@ -45,6 +45,7 @@ OUTCOMES: dict[StepKind, tuple[Outcome, ...]] = {
     StepKind.APPROVAL: (Outcome.APPROVED, Outcome.REJECTED, Outcome.EXPIRED),
     StepKind.WAIT: (Outcome.ELAPSED,),
     StepKind.FORM: (Outcome.SUBMITTED, Outcome.EXPIRED),
+    StepKind.SIGNAL: (Outcome.RECEIVED, Outcome.EXPIRED),
 }
 """Outcomes that edges can follow, by kind; the first is the good one. Kinds not listed are not executable yet.
 
@@ -249,7 +250,25 @@ class FormConfig:
     max_rounds: int = 3
 
 
-StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig
+@dataclass(frozen=True, slots=True)
+class SignalConfig:
+    """Waits for one message from outside; one that came early is kept and used.
+
+    Attributes:
+        signal: the name of the message.
+        key: which message of that name, a literal or `=expression`; empty means the run's business key, or
+            its id where it has none.
+        payload: what the message must carry; the values are the step's output. Empty takes any object.
+        expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
+    """
+
+    signal: str = ""
+    key: str = ""
+    payload: tuple[Field, ...] = ()
+    expires: str = ""
+
+
+StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig | SignalConfig
 AskingConfig = ApprovalConfig | FormConfig
 """Steps that ask people and wait for them."""
 
@@ -288,6 +307,8 @@ class Step:
                 return StepKind.WAIT
             case FormConfig():
                 return StepKind.FORM
+            case SignalConfig():
+                return StepKind.SIGNAL
 
     @property
     def is_skippable(self) -> bool:
@@ -303,7 +324,7 @@ class Step:
     def output(self) -> tuple[Field, ...]:
         """The declared fields of its output; empty where any output will do."""
         match self.config:
-            case ActivityConfig(output=fields) | FormConfig(fields=fields):
+            case ActivityConfig(output=fields) | FormConfig(fields=fields) | SignalConfig(payload=fields):
                 return fields
             case _:
                 return ()

@@ -22,6 +22,7 @@ from signoff.core.definition import (
     Field,
     FormConfig,
     Policies,
+    SignalConfig,
     SkipRule,
     Step,
     StepConfig,
@@ -37,6 +38,7 @@ _CONFIGS: dict[str, type[StepConfig]] = {
     "approval": ApprovalConfig,
     "wait": WaitConfig,
     "form": FormConfig,
+    "signal": SignalConfig,
 }
 
 

@@ -123,6 +123,26 @@ class DeadLetterGone:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalWaitPut:
+    """A step waits for a message: one that was kept is delivered in the same commit."""
+
+    step: str
+    generation: int
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignalWaitGone:
+    """The step does not wait for its message now (it has it, is over, or its run is paused)."""
+
+    step: str
+    generation: int
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something people outside may want to hear of; delivered at least once through the outbox."""
 
@@ -140,5 +160,7 @@ Effect = (
     | ApprovalMoved
     | DeadLetterPut
     | DeadLetterGone
+    | SignalWaitPut
+    | SignalWaitGone
     | Notice
 )

@@ -28,6 +28,8 @@ from signoff.core.people_events import FormSubmitted as FormSubmitted
 from signoff.core.people_events import FormVoided as FormVoided
 from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
+from signoff.core.waiting_events import SignalAwaited as SignalAwaited
+from signoff.core.waiting_events import SignalReceived as SignalReceived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +298,8 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     FormSubmitted,
     FormVoided,
     StepExpired,
+    SignalAwaited,
+    SignalReceived,
     WorkReturned,
     StepBlocked,
     StepNotTaken,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from signoff.core.definition import ActivityConfig, Join, StepKind
+from signoff.core.definition import ActivityConfig, FormConfig, Join, SignalConfig, StepKind
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.progress import Progress
@@ -280,9 +280,12 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
     label, when = f"'{plan.label(step_id)}'", clock(step.since)
     match step.status:
         case StepStatus.SUCCEEDED:
-            done = {"approved": "was approved", "elapsed": "is over", "submitted": "was filled in"}.get(
-                step.outcome, "succeeded"
-            )
+            done = {
+                "approved": "was approved",
+                "elapsed": "is over",
+                "submitted": "was filled in",
+                "received": "got its signal",
+            }.get(step.outcome, "succeeded")
             return f"{label} {done} on {when}{_by(step)}.", ""
         case StepStatus.REJECTED:
             said = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
@@ -291,8 +294,11 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
             message = step.error.message if step.error else "no reason was given"
             return sentence(f"{label} failed on {when}: {message}"), ""
         case StepStatus.EXPIRED:
-            form = plan.steps[step_id].kind is StepKind.FORM
-            return f"{label} expired on {when}: nobody {'filled it in' if form else 'decided it'} in time.", ""
+            config = plan.steps[step_id].config
+            if isinstance(config, SignalConfig):
+                return f"{label} expired on {when}: the signal '{config.signal}' did not come in time.", ""
+            deed = "filled it in" if isinstance(config, FormConfig) else "decided it"
+            return f"{label} expired on {when}: nobody {deed} in time.", ""
         case StepStatus.NOT_TAKEN:
             return f"{label} was not taken: no way into it was chosen.", ""
         case StepStatus.BLOCKED:
@@ -310,11 +316,15 @@ def _waiting_words(
 ) -> tuple[str, str]:
     if plan.steps[step_id].kind is StepKind.WAIT:
         return f"{label} waits until {clock(step.due)}.", f"The run goes on at {clock(step.due)}."
+    expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
+    config = plan.steps[step_id].config
+    if isinstance(config, SignalConfig):
+        what = f"the signal '{config.signal}' with the key '{step.key}'"
+        return f"{label} has waited for {what} since {clock(step.since)}.", expiry
     assert step.approval is not None
     given = sum(v.outcome == "approved" for v in step.approval.votes)
     count = f"{given} of {step.approval.required} approvals"
     names = listed(waits_for, "or")
-    expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
     have = f" ({count} given)" if step.approval.required > 1 else ""
     have += f", in round {step.round}" if step.round > 1 else ""
     if plan.steps[step_id].kind is StepKind.FORM:

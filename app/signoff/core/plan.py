@@ -8,7 +8,16 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from signoff.core.calendar import find_zone
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Edge, FormConfig, Step, WaitConfig
+from signoff.core.definition import (
+    ActivityConfig,
+    ApprovalConfig,
+    Definition,
+    Edge,
+    FormConfig,
+    SignalConfig,
+    Step,
+    WaitConfig,
+)
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 from signoff.core.graph import topological_order
 from signoff.core.probes import CompiledProbe, compile_probe
@@ -102,3 +111,5 @@ def template_of(step: Step) -> Any:
             return until
         case FormConfig(shows=shows, prefill=prefill):
             return {"shows": shows, "prefill": prefill}
+        case SignalConfig(key=key):
+            return key

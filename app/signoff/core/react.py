@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from signoff.core import events as e
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig
 from signoff.core.effects import (
     ApprovalMoved,
     ApprovalPut,
@@ -20,6 +20,8 @@ from signoff.core.effects import (
     DeadLetterPut,
     Effect,
     Notice,
+    SignalWaitGone,
+    SignalWaitPut,
     TimerCleared,
     TimerSet,
 )
@@ -66,6 +68,15 @@ def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:
     }
 
 
+def implied_signal(plan: Plan, run: RunState, step_id: str) -> SignalWaitPut | None:
+    """The message that a step takes now, or None; while a run is paused its messages are kept."""
+    step, config = run.steps.get(step_id), plan.steps[step_id].config
+    waits = step is not None and step.status is StepStatus.WAITING and run.status is not RunStatus.PAUSED
+    if step is None or not waits or run.is_terminal or not isinstance(config, SignalConfig):
+        return None
+    return SignalWaitPut(step_id, step.generation, config.signal, step.key)
+
+
 def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event]) -> list[Effect]:
     """Effects of one decision, in the order in which they must be written."""
     effects: list[Effect] = []
@@ -78,11 +89,21 @@ def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Even
                 effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
             if now:
                 effects.append(now)
+        _signals(plan, before, after, step, effects)
     _attempts(plan, before, after, events, touched, effects)
     _approvals(plan, before, after, events, touched, effects)
     _dead_letters(plan, before, after, effects)
     _notices(plan, after, events, effects)
     return effects
+
+
+def _signals(plan: Plan, before: RunState, after: RunState, step: str, out: list[Effect]) -> None:
+    was, now = implied_signal(plan, before, step), implied_signal(plan, after, step)
+    if was != now:
+        if was:
+            out.append(SignalWaitGone(was.step, was.generation, was.name, was.key))
+        if now:
+            out.append(now)
 
 
 def _attempts(

@@ -155,6 +155,7 @@ class StepState:
         changed: sequence of the event that last changed this step.
         due: when `timer` fires; None where none is armed.
         cause: id of the step that blocks this one.
+        key: of the message that a signal step waits for.
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -173,6 +174,7 @@ class StepState:
     cause: str = ""
     worker: str = ""
     approval: ApprovalState | None = None
+    key: str = ""
     uncounted: int = 0
     probe: int = 0
 

@@ -26,6 +26,7 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.Decide,
     c.SubmitForm,
     c.ReturnForm,
+    c.ReceiveSignal,
     c.CheckApprovers,
     c.RetryStep,
     c.ReplayDeadLetter,
@@ -45,6 +46,7 @@ _NO_RESULT = {c.CompleteActivity: "stale_result", c.FailActivity: "stale_result"
 _NO_FORM = {c.SubmitForm: "unknown_step", c.ReturnForm: "unknown_step"}
 _NO_ACTIVITY = {c.CompleteActivity: "unknown_step", c.FailActivity: "unknown_step", c.ExpireLease: "unknown_step"}
 _USUAL: Row = {
+    c.ReceiveSignal: "unknown_step",
     c.ClaimActivity: "not_claimable",
     c.FireTimer: "obsolete_timer",
     c.CheckApprovers: "not_open",
@@ -57,6 +59,13 @@ _BASE: Mapping[StepKind, Row] = {
     StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, **_NO_FORM, c.Decide: "unknown_step"},
     StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "not_open"},
     StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "unknown_step"},
+    StepKind.SIGNAL: {
+        **_USUAL,
+        **_NO_ACTIVITY,
+        **_NO_FORM,
+        c.Decide: "unknown_step",
+        c.ReceiveSignal: "not_waiting",
+    },
     StepKind.FORM: {
         **_USUAL,
         **_NO_ACTIVITY,
@@ -120,6 +129,15 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
     (StepKind.WAIT, StepStatus.NOT_TAKEN): {},
     (StepKind.WAIT, StepStatus.BLOCKED): {},
     (StepKind.WAIT, StepStatus.CANCELLED): {},
+    (StepKind.SIGNAL, StepStatus.PENDING): {},
+    (StepKind.SIGNAL, StepStatus.WAITING): {c.FireTimer: ACCEPTED, c.ReceiveSignal: ACCEPTED, c.SkipStep: ACCEPTED},
+    (StepKind.SIGNAL, StepStatus.SUCCEEDED): {},
+    (StepKind.SIGNAL, StepStatus.EXPIRED): _MENDABLE,
+    (StepKind.SIGNAL, StepStatus.FAILED): _MENDABLE,
+    (StepKind.SIGNAL, StepStatus.SKIPPED): {},
+    (StepKind.SIGNAL, StepStatus.NOT_TAKEN): {},
+    (StepKind.SIGNAL, StepStatus.BLOCKED): {},
+    (StepKind.SIGNAL, StepStatus.CANCELLED): {},
     (StepKind.FORM, StepStatus.PENDING): {},
     (StepKind.FORM, StepStatus.WAITING): {
         c.FireTimer: ACCEPTED,
@@ -190,6 +208,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "paused",
         c.SubmitForm: "paused",
         c.ReturnForm: "paused",
+        c.ReceiveSignal: "paused",
         c.RetryStep: ACCEPTED,
         c.ReplayDeadLetter: ACCEPTED,
         c.SkipStep: ACCEPTED,
@@ -204,6 +223,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "not_open",
         c.SubmitForm: "not_open",
         c.ReturnForm: "not_open",
+        c.ReceiveSignal: "not_waiting",
         c.RetryStep: "stopping",
         c.ReplayDeadLetter: "stopping",
         c.SkipStep: "cannot_skip_now",
@@ -218,6 +238,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.Decide: "run_over",
         c.SubmitForm: "run_over",
         c.ReturnForm: "run_over",
+        c.ReceiveSignal: "run_over",
         c.RetryStep: "run_over",
         c.ReplayDeadLetter: "run_over",
         c.SkipStep: "run_over",
@@ -225,8 +246,8 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
     },
 }
 """What commands on steps meet where the run holds them back: each on a step that would accept it while the run
-is running (a scheduled or running activity, an armed timer of a running activity, an open approval or form, a failed
-step, one of unknown outcome). Every run that is over answers like `terminated`."""
+is running (a scheduled or running activity, an armed timer of a running activity, an open approval or form, a step that
+waits for a signal, a failed step, one of unknown outcome). Every run that is over answers like `terminated`."""
 
 STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))

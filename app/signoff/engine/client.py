@@ -217,6 +217,45 @@ class Signoff:
             to=to,
         )
 
+    def send_signal(
+        self,
+        actor: Actor,
+        tenant: str,
+        name: str,
+        key: str,
+        payload: dict[str, Any] | None = None,
+        *,
+        message_id: str = "",
+        keep: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Send a message to the step that has waited longest for it, or keep it until one does.
+
+        Args:
+            actor: who sends it.
+            tenant: whose runs may get it.
+            name: of the signal.
+            key: the correlation key, by default of the step its run's business key or id.
+            payload: an object; checked against what the waiting step declares.
+            message_id: the sender's own id; the same id and payload again get the known answer.
+            keep: ISO 8601 duration for which it is kept (30 days by default).
+            idempotency_key: the same key gets the same answer.
+
+        Returns:
+            {"id", "status": "used" or "kept", "run_id", "step", "created"}.
+        """
+        return self.do(
+            "send_signal",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            name=name,
+            key=key,
+            payload=payload or {},
+            id=message_id,
+            keep=keep,
+        )
+
     def operate(
         self,
         name: str,

@@ -9,7 +9,14 @@ from typing import Any
 
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
-from signoff.engine import definition_requests, people_requests, run_requests, version_requests, worker_requests
+from signoff.engine import (
+    definition_requests,
+    people_requests,
+    run_requests,
+    signal_requests,
+    version_requests,
+    worker_requests,
+)
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Dispatcher
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
@@ -40,6 +47,7 @@ class Engine:
         self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
             **run_requests.HANDLERS,
+            **signal_requests.HANDLERS,
             **worker_requests.handlers(self.dispatcher),
             **definition_requests.handlers(connectors),
             **version_requests.HANDLERS,

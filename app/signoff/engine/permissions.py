@@ -21,6 +21,9 @@ MAY: dict[str, frozenset[str]] = {
     "decide": frozenset({"approver"}),
     "submit_form": frozenset({"starter", "approver", "operator"}),
     "return_form": frozenset({"starter", "approver", "operator"}),
+    "send_signal": frozenset({"starter", "operator"}),
+    "discard_signal": frozenset({"operator"}),
+    "read_signals": frozenset({"operator", "auditor", "administrator"}),
     "pause_run": frozenset({"operator"}),
     "resume_run": frozenset({"operator"}),
     "cancel_run": frozenset({"operator"}),
@@ -47,6 +50,7 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
 WORDS = {
     "decide": "decide an approval",
     "return_form": "send work back",
+    "read_signals": "look at messages",
     "save_person": "change an account",
     "edit_input": "edit a run's input",
     "replay_dead_letter": "replay a dead letter",

@@ -13,7 +13,7 @@ from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.permissions import permitted
 from signoff.engine.sentences import actor_of, sentence_of
-from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView
+from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
@@ -21,6 +21,7 @@ from signoff.store.people import hash_secret
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
 from signoff.store.reads.reader import Reader
+from signoff.store.reads.signals import list_messages
 from signoff.store.times import from_micros, from_micros_or_none, to_micros
 
 MAX_PAGE = 200
@@ -199,6 +200,33 @@ class Queries(DefinitionQueries, WorkQueries):
             sequence=x.sequence,
         )
 
+    # Signals
+
+    def list_signals(
+        self,
+        tenant: str,
+        *,
+        name: str = "",
+        key: str = "",
+        status: str = "",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[SignalView]:
+        """Messages from outside, the newest first."""
+        before, size = _read_cursor(cursor, 1), max(1, min(limit, MAX_PAGE))
+        found = list_messages(
+            self._reader,
+            tenant,
+            name=name,
+            key=key,
+            status=status,
+            now=to_micros(self._now()),
+            before=before[0] if before else 0,
+            limit=size + 1,
+        )
+        items = tuple(_signal_view(m) for m in found[:size])
+        return Page(items, str(found[size - 1][0]) if len(found) > size else None)
+
     # Inbox
 
     def list_inbox(self, tenant: str, login: str, *, cursor: str | None = None, limit: int = 50) -> Page[InboxItem]:
@@ -261,6 +289,12 @@ class Queries(DefinitionQueries, WorkQueries):
             version=x.version,
             digest=x.digest,
         )
+
+
+def _signal_view(row: tuple[Any, ...]) -> SignalView:
+    values: list[Any] = list(row[1:])
+    values[6], values[7] = from_micros(values[6]), from_micros(values[7])
+    return SignalView(*values)
 
 
 def only_for(reader: Person | None) -> str | None:

@@ -118,6 +118,12 @@ def _about_step(event: e.Event, label: str, plan: Plan) -> str:
     match event:
         case e.StepFailed():
             return f"{label} failed: {event.error.message}"
+        case e.SignalAwaited():
+            return f"{label} waits for the signal '{event.name}' with the key '{event.key}'."
+        case e.SignalReceived():
+            early = event.sent_at < event.at
+            when = f", which had come at {clock(event.sent_at)}" if early else ""
+            return f"{label} got the signal '{event.name}' from {event.actor.shown} (message '{event.message}'){when}."
         case e.StepExpired():
             return f"{label} expired at {clock(event.due)}."
         case e.WaitArmed():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from signoff.core.commands import ClaimActivity, Command, StartRun
 from signoff.core.decide import decide
 from signoff.core.digest import digest_of
-from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect
+from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect, SignalWaitGone, SignalWaitPut
 from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.facts import Directory, Facts
@@ -22,12 +24,14 @@ from signoff.core.states import Actor, RunState
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Claim, Dispatcher, ReadyTask, WorkerSlot
 from signoff.engine.request import Outbound
+from signoff.engine.signal_requests import deliver_kept
 from signoff.engine.views import FeedEvent
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.journal import Journal
 from signoff.store.leases import last_report, list_ready, scheduled_body
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
+from signoff.store.signals import put_wait, remove_wait
 
 
 class Transaction:
@@ -56,6 +60,8 @@ class Transaction:
         self._changed: dict[str, set[str]] = {}
         self._ready: list[ReadyTask] = []
         self.taken: list[WorkerSlot] = []
+        self._follow_ups: deque[Callable[[], None]] = deque()
+        self._following = False
         self._undo: list[Callable[[], object]] = []
 
     # Reading
@@ -115,7 +121,20 @@ class Transaction:
             return result
         after, events = result
         self._keep(key, tenant, state, after, events, react(plan, state, after, events))
-        return after
+        self._follow()
+        return self._working[after.run_id][2]
+
+    def _follow(self) -> None:
+        """What one decision brings about in other runs or from kept messages, in the same commit."""
+        if self._following:
+            return
+        self._following = True
+        try:
+            while self._follow_ups:
+                self._follow_ups.popleft()()
+        finally:
+            self._following = False
+            self._follow_ups.clear()
 
     def keep_evidence(self, run_id: str, command: Command, rejection: Rejection) -> None:
         """Append evidence of something that changed no state."""
@@ -167,6 +186,11 @@ class Transaction:
                 )
             elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
                 self.out.lease_again = True
+            elif isinstance(effect, SignalWaitPut):
+                put_wait(self.journal, key.pk, effect.step, effect.generation, tenant, effect.name, effect.key)
+                self._follow_ups.append(partial(deliver_kept, self, tenant, after.run_id, effect))
+            elif isinstance(effect, SignalWaitGone):
+                remove_wait(self.journal, key.pk, effect.step)
 
     # Leasing
 

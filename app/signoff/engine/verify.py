@@ -20,7 +20,13 @@ from signoff.core.history import PlanOf
 from signoff.core.invariants import Finding, RunCheck, state_findings
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
+from signoff.core.react import (
+    implied_attempt,
+    implied_dead_letters,
+    implied_signal,
+    implied_timer,
+    implies_open_approval,
+)
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError
@@ -171,6 +177,7 @@ def _compare(rows: RunRows, check: RunCheck, stored: bytes, replayed: bytes) -> 
     yield from state_findings(plan, state)
     yield from _attempts(rows, state)
     yield from _timers(rows, state)
+    yield from _signals(rows, plan, state)
     yield from _approvals(rows, state)
     yield from _dead_letters(rows, plan, state)
 
@@ -211,6 +218,15 @@ def _timers(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
         yield "timer_missing", f"The {kind} timer of '{step}' should be armed, but is not."
     for step, kind, *_ in sorted(armed - implied):
         yield "timer_unexpected", f"A {kind} timer of '{step}' is armed that nothing asks for."
+
+
+def _signals(rows: RunRows, plan: Plan, state: RunState) -> Iterator[tuple[str, str]]:
+    implied = {(w.step, w.generation, w.name, w.key) for i in state.steps if (w := implied_signal(plan, state, i))}
+    waiting = set(rows.signals())
+    for step, _, name, _ in sorted(implied - waiting):
+        yield "wait_missing", f"'{step}' should wait for the signal '{name}', but no message would reach it."
+    for step, _, name, _ in sorted(waiting - implied):
+        yield "wait_unexpected", f"'{step}' would get messages of the signal '{name}', but does not wait."
 
 
 def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:

@@ -197,6 +197,23 @@ class InboxItem:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalView:
+    """A message from outside: `status` is kept, used, refused, discarded or expired."""
+
+    name: str
+    key: str
+    message_id: str
+    status: str
+    payload: dict[str, Any]
+    sender: str
+    received_at: datetime
+    expires_at: datetime
+    run_id: str
+    step: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class FeedEvent:
     """What live pages are told after a commit: which run changed and how.
 

@@ -22,6 +22,8 @@ from signoff.core.effects import (
     DeadLetterPut,
     Effect,
     Notice,
+    SignalWaitGone,
+    SignalWaitPut,
     TimerCleared,
     TimerSet,
 )
@@ -144,6 +146,8 @@ class Rows:
             case DeadLetterGone() as d:
                 if self.dead_new.pop((run.pk, d.step), None) is None:
                     self.dead_gone.add((run.pk, d.step))
+            case SignalWaitPut() | SignalWaitGone():
+                pass  # written at once by the transaction, see signoff.store.signals
             case Notice() as n:
                 self.outbox.append((state.tenant, run.pk, n.topic, n.step, dump(n.data), micros))
 

@@ -15,6 +15,7 @@ from signoff.core.definition import (
     FieldType,
     FormConfig,
     Probe,
+    SignalConfig,
     Step,
 )
 from signoff.core.expression import (
@@ -109,6 +110,8 @@ def _template_name(s: Step) -> str:
             return "shows"
         case FormConfig():
             return ""
+        case SignalConfig():
+            return "the key"
         case _:
             return "until"
 

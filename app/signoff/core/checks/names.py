@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from signoff.core.calendar import find_zone
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, Definition, Field, FieldType, FormConfig
+from signoff.core.definition import MAX_STEPS, Definition, Field, FieldType, StepKind
 from signoff.core.problem import Problem
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -55,7 +55,7 @@ def check_fields(d: Definition, _: Surroundings) -> Iterator[Problem]:
     """The input form and the declared outputs."""
     yield from _fields(d.input, "the input form", "")
     for s in d.steps:
-        what = "the fields of" if isinstance(s.config, FormConfig) else "the output of"
+        what = {StepKind.FORM: "the fields of", StepKind.SIGNAL: "the payload of"}.get(s.kind, "the output of")
         yield from _fields(s.output, f"{what} '{s.label}'", s.id)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from signoff.core.calendar import find_zone, parse_local
 from signoff.core.checks.asking import check_approval, check_duration, check_form
+from signoff.core.checks.names import NAME
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import (
     ActivityConfig,
@@ -14,6 +15,7 @@ from signoff.core.definition import (
     Definition,
     FormConfig,
     RetryPolicy,
+    SignalConfig,
     Step,
     Timeouts,
     WaitConfig,
@@ -24,6 +26,7 @@ MAX_ATTEMPTS = 100
 MAX_SECONDS = 366 * 86_400.0
 """No single timeout or retry pause is longer than a year."""
 MAX_MULTIPLIER = 100.0
+MAX_KEY_CHARS = 200
 
 _SECRET = re.compile(
     r"(?i)\b(?:(?:bearer|basic)\s+[a-z0-9._=+/-]{16,}|sk_live_\w{8,}|AKIA[0-9A-Z]{16}|ghp_\w{20,})"
@@ -42,6 +45,8 @@ def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
                 yield from check_approval(d, s, config, around)
             case FormConfig() as config:
                 yield from check_form(d, s, config, around)
+            case SignalConfig() as config:
+                yield from _signal(s, config)
             case WaitConfig() as config:
                 yield from _wait(d, s, config)
         if not s.is_skippable and (s.skip.needs_output or s.skip.condition):
@@ -124,3 +129,16 @@ def _wait(d: Definition, s: Step, c: WaitConfig) -> Iterator[Problem]:
             parse_local(c.until, zone)
         except ValueError as error:
             yield Problem("bad_time", f"In '{s.label}': {error}", "Correct the date and time.", s.id)
+
+
+def _signal(s: Step, c: SignalConfig) -> Iterator[Problem]:
+    if not NAME.fullmatch(c.signal):
+        message = f"'{s.label}' waits for a signal without a name." if not c.signal else ""
+        message = message or f"'{c.signal[:60]}' of '{s.label}' is not a name of a signal."
+        remedy = "Use a lower-case letter, then lower-case letters, digits and underscores, at most 63."
+        yield Problem("bad_signal", message, remedy, s.id)
+    if not c.key.startswith("=") and (len(c.key) > MAX_KEY_CHARS or c.key != c.key.strip()):
+        message = f"The key of '{s.label}' has spaces around it or more than {MAX_KEY_CHARS} characters."
+        yield Problem("bad_key", message, "Correct the key.", s.id)
+    if c.expires:
+        yield from check_duration(s, c.expires)

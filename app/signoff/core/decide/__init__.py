@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.core import commands as c
-from signoff.core.decide import activities, approvals, forms, operators, outcomes, runs, timers
+from signoff.core.decide import activities, approvals, forms, operators, outcomes, runs, signals, timers
 from signoff.core.decide.build import Build
 from signoff.core.events import Event
 from signoff.core.facts import Facts
@@ -26,6 +26,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.FireTimer: timers.fire,
     c.Decide: approvals.decide,
     c.SubmitForm: forms.submit,
+    c.ReceiveSignal: signals.receive,
     c.ReturnForm: forms.return_work,
     c.CheckApprovers: approvals.check_approvers,
     c.PauseRun: operators.pause,

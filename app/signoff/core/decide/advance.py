@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from signoff.core import events as e
 from signoff.core.calendar import add_duration, parse_duration, parse_local
+from signoff.core.decide.awaiting import await_signal
 from signoff.core.decide.build import Build
 from signoff.core.decide.opening import open_approval, open_form
 from signoff.core.definition import (
@@ -15,6 +16,7 @@ from signoff.core.definition import (
     FailurePolicy,
     FormConfig,
     Join,
+    SignalConfig,
     Step,
     StepKind,
     WaitConfig,
@@ -118,6 +120,8 @@ def begin(build: Build, step: Step) -> None:
                 open_approval(build, step, fail_step)
             case FormConfig():
                 open_form(build, step, fail_step)
+            case SignalConfig():
+                await_signal(build, step, step.config)
             case WaitConfig():
                 _arm_wait(build, step, step.config)
     except ExpressionError as error:
@@ -230,7 +234,7 @@ def stall_reason(build: Build, failed: list[str]) -> str:
     for i in failed:
         step = build.state.steps[i]
         if step.outcome == "expired":
-            sentences.append(f"Nobody {_silent(build.plan.steps[i])} '{build.plan.label(i)}' in time.")
+            sentences.append(_silence(build.plan.steps[i]))
         elif step.status is StepStatus.OUTCOME_UNKNOWN:
             message = step.error.message if step.error else ""
             sentences.append(sentence(f"The outcome of '{build.plan.label(i)}' is unknown: {message}"))
@@ -240,9 +244,11 @@ def stall_reason(build: Build, failed: list[str]) -> str:
     return " ".join(sentences)
 
 
-def _silent(step: Step) -> str:
-    """What nobody did where a step expired."""
-    return "filled in" if step.kind is StepKind.FORM else "decided"
+def _silence(step: Step) -> str:
+    """What did not happen where a step expired."""
+    if isinstance(step.config, SignalConfig):
+        return f"The signal '{step.config.signal}' did not come in time at '{step.label}'."
+    return f"Nobody {'filled in' if step.kind is StepKind.FORM else 'decided'} '{step.label}' in time."
 
 
 def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) -> None:

@@ -46,6 +46,8 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.FormSubmitted: approvals.submitted,
     e.FormVoided: approvals.voided,
     e.StepExpired: steps.expired,
+    e.SignalAwaited: steps.signal_awaited,
+    e.SignalReceived: steps.signal_received,
     e.WorkReturned: approvals.returned,
 }
 

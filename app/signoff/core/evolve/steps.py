@@ -132,6 +132,18 @@ def elapsed(plan: Plan, state: RunState, event: e.WaitElapsed) -> RunState:
     return with_step(state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="elapsed", edges=event.edges)
 
 
+def signal_awaited(plan: Plan, state: RunState, event: e.SignalAwaited) -> RunState:
+    """The step waits for a message with this key."""
+    timer = TimerKind.EXPIRY if event.due else None
+    return with_step(state, event.step, event.at, status=StepStatus.WAITING, key=event.key, timer=timer, due=event.due)
+
+
+def signal_received(plan: Plan, state: RunState, event: e.SignalReceived) -> RunState:
+    """The message is the step's output."""
+    state = with_output(state, event.step, event.output)
+    return with_step(state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="received", edges=event.edges)
+
+
 def expired(plan: Plan, state: RunState, event: e.StepExpired) -> RunState:
     """Time ran out."""
     return with_step(state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges)

@@ -81,6 +81,10 @@ class RunRows:
         """(step, generation, attempts) of all."""
         return self._rows("SELECT step, generation, attempts FROM dead_letter WHERE run=?")
 
+    def signals(self) -> list[tuple[Any, ...]]:
+        """(step, generation, name, key) of the steps that wait for a message."""
+        return self._rows("SELECT step, generation, name, key FROM signal_wait WHERE run=?")
+
     def approvals(self) -> list[tuple[Any, ...]]:
         """(id, step, generation, given, shown_digest) of the open ones."""
         return self._rows(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, StepConfig, WaitConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepConfig, WaitConfig
 from signoff.core.rejection import Rejection
 from signoff.core.validate import NAME
 from signoff.web.models.naming import identifier
@@ -74,6 +74,8 @@ def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfi
                 prefill=moved(config.prefill),
                 returns_to=tuple(new if i == old else i for i in config.returns_to),
             )
+        case SignalConfig():
+            return replace(config, key=moved(config.key))
         case WaitConfig():
             return replace(config, until=moved(config.until))
 

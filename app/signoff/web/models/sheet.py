@@ -17,6 +17,7 @@ from signoff.core.definition import (
     Definition,
     Edge,
     FormConfig,
+    SignalConfig,
     Step,
     StepConfig,
     StepKind,
@@ -38,11 +39,13 @@ NEW_LABELS = {
     StepKind.APPROVAL: "New approval",
     StepKind.FORM: "New form",
     StepKind.WAIT: "New wait",
+    StepKind.SIGNAL: "New signal",
 }
 _NEW_CONFIGS: dict[StepKind, StepConfig] = {
     StepKind.ACTIVITY: ActivityConfig(),
     StepKind.APPROVAL: ApprovalConfig(),
     StepKind.FORM: FormConfig(fields=(FormField("answer", "Answer"),)),
+    StepKind.SIGNAL: SignalConfig(signal="message"),
     StepKind.WAIT: WaitConfig(duration="P1D"),
 }
 

@@ -32,7 +32,7 @@ RUN_WORDS = {
     "cancelled": "Cancelled",
     "terminated": "Terminated",
 }
-KIND_WORDS = {"activity": "Activity", "approval": "Approval", "wait": "Wait", "form": "Form"}
+KIND_WORDS = {"activity": "Activity", "approval": "Approval", "wait": "Wait", "form": "Form", "signal": "Signal"}
 EDGE_WORDS = {"": "not decided yet", "live": "taken", "dead": "not taken", "blocked": "blocked", "error": "in error"}
 ACTION_WORDS = {
     "pause_run": "Pause",
@@ -52,7 +52,9 @@ ACTION_WORDS = {
 def step_word(status: str, kind: str = "") -> str:
     """The state of a step in one or two words."""
     if status == "succeeded":
-        return {"approval": "Approved", "wait": "Elapsed", "form": "Filled in"}.get(kind, "Succeeded")
+        return {"approval": "Approved", "wait": "Elapsed", "form": "Filled in", "signal": "Received"}.get(
+            kind, "Succeeded"
+        )
     return STEP_WORDS.get(status, status)
 
 

@@ -16,6 +16,7 @@ from signoff.core.definition import (
     FailurePolicy,
     FormConfig,
     Join,
+    SignalConfig,
     Step,
     WaitConfig,
 )
@@ -28,7 +29,7 @@ from signoff.web.models.sheet import Sheet
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.parts.editors.activity import activity_editors, activity_limits
 from signoff.web.parts.editors.people import approval_editors, approval_rules, form_editors, form_rules
-from signoff.web.parts.editors.timing import wait_editors
+from signoff.web.parts.editors.timing import signal_editors, wait_editors
 from signoff.web.parts.icons import svg
 from signoff.web.parts.inputs import (
     area_input,
@@ -83,6 +84,8 @@ def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply)
             own, more = approval_editors(c, around, config), approval_rules(c, config)
         case FormConfig() as c:
             own, more = form_editors(c, around, config), form_rules(c, config)
+        case SignalConfig() as c:
+            own = signal_editors(c, config)
         case WaitConfig() as c:
             own = wait_editors(c, config)
     return [
