@@ -18,6 +18,7 @@ from signoff.core.document import read_document
 from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
+from signoff.core.migration import MigrationPlan
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, ErrorInfo, RunState, StepState, TimerKind
@@ -102,9 +103,9 @@ def definition_of(doc: JSON) -> Definition:
     return definition
 
 
-def plan_of(doc: JSON) -> Plan:
+def plan_of(doc: JSON, version: int = 1) -> Plan:
     definition = definition_of(doc)
-    return compile_plan(definition, definition_digest(definition), 1)
+    return compile_plan(definition, definition_digest(definition), version)
 
 
 class World:
@@ -124,6 +125,8 @@ class World:
         self.ok(self.start)
 
     def send(self, command: c.Command) -> tuple[Event, ...] | Rejection:
+        if isinstance(command, c.MigrateRun):
+            self.ledger.plans[command.target.digest] = command.target
         answer = decide(self.plan, self.state, command, Facts(self.now, self.jitter, self.directory))
         if isinstance(answer, Rejection):
             return answer
@@ -136,6 +139,7 @@ class World:
         assert not self.state.is_terminal or all(isinstance(x, EvidenceRecorded) for x in new), "a terminal run changed"
         self.ledger.follow(self.state, state, new, list(self.directory.people))
         self.state = state
+        self.plan = self.ledger.plan
         self.events.extend(new)
 
     def ok(self, command: c.Command) -> tuple[Event, ...]:
@@ -259,6 +263,15 @@ class World:
 
     def cancel(self) -> None:
         self.ok(c.CancelRun(actor=OPERATOR, reason="No longer needed."))
+
+    def migration(
+        self, doc: JSON, steps: Mapping[str, str] | None = None, input: JSON | None = None, **more: Any
+    ) -> c.MigrateRun:
+        """Move the run to another content of its definition."""
+        target = plan_of(doc, self.plan.version + 1)
+        plan = MigrationPlan(self.plan.digest, target.digest, steps or {}, input)
+        made = c.MigrateRun(actor=OPERATOR, reason="Mended.", migration=plan, target=target)
+        return replace(made, **more)
 
     def edit(self, input: JSON, **more: Any) -> c.EditInput:
         return c.EditInput(actor=OPERATOR, reason="Typing error.", input=input, **more)

@@ -33,7 +33,7 @@ def test_every_event_has_a_wire_name_of_its_own_and_a_version() -> None:
 
 
 def test_exactly_the_events_that_carry_input_or_outputs_are_data_events() -> None:
-    carrying = {"run.started", "run.input_edited"} | {
+    carrying = {"run.started", "run.input_edited", "run.migrated"} | {
         x.wire for x in e.ALL_EVENTS if "output" in {f.name for f in fields(x)}
     }
     assert set(DATA_EVENTS) == carrying
@@ -59,6 +59,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "Actor | None": st.sampled_from([None, ACTOR]),
     "ErrorInfo": st.builds(ErrorInfo, st.text(max_size=5), st.text(max_size=5), st.booleans()),
     "dict[str, Any]": st.dictionaries(st.text(max_size=5), json_values, max_size=3),
+    "dict[str, Any] | None": st.none() | st.dictionaries(st.text(max_size=5), json_values, max_size=3),
+    "tuple[tuple[str, str, int], ...]": st.lists(
+        st.tuples(st.text(max_size=5), st.text(max_size=5), st.integers(1, 9))
+    ).map(tuple),
     "tuple[str, ...]": st.lists(st.text(max_size=5), max_size=3).map(tuple),
     "tuple[tuple[str, int, int], ...]": st.lists(
         st.tuples(st.text(max_size=5), st.integers(1, 9), st.integers(1, 9))

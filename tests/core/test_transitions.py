@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from signoff.core import commands as c
 from signoff.core.definition import StepKind
+from signoff.core.document import write_document
 from signoff.core.evolve import evolve
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind
@@ -210,6 +212,7 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.CancelRun: lambda: c.CancelRun(actor=OPERATOR, reason="Audit."),
         c.TerminateRun: lambda: c.TerminateRun(actor=OPERATOR, reason="Audit."),
         c.EditInput: lambda: world.edit({}),
+        c.MigrateRun: lambda: world.migration(write_document(replace(world.plan.definition, description="New."))),
     }
     if kind is c.FireTimer and s.due:
         world.now = max(world.now, s.due)
@@ -273,6 +276,8 @@ def run_in(status: RunStatus) -> World:
 def test_a_command_on_a_run(status: RunStatus, kind: type[c.Command]) -> None:
     world = run_in(status)
     assert world.run == status
+    if (status, kind) == (RunStatus.PAUSED, c.MigrateRun):
+        world.ok(world.completion("x"))
     assert answer_of(world, kind) == RUN_TABLE[status][kind]
 
 
@@ -325,9 +330,9 @@ def test_the_tables_leave_nothing_out() -> None:
 
 def moves_of(world: World) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     steps, runs = set(), set()
-    state = RunState()
+    state, plans = RunState(), world.ledger.plans
     for event in world.events:
-        new = evolve(world.plan, state, event)
+        new = evolve(plans.get(state.digest, world.plan), state, event)
         for i, s in state.steps.items():
             if s.status is not new.steps[i].status:
                 steps.add((s.status, new.steps[i].status))

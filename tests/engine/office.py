@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from signoff.connectors.call import ActivityError, Call
-from signoff.core.evolve import replay
+from signoff.core.history import replay_history
+from signoff.core.plan import compile_plan
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.engine.views import RunView
@@ -166,8 +167,12 @@ class Office:
                     (pk,),
                 )
                 assert [r[0] for r in rows] == list(range(1, len(rows) + 1))
-                view = self.view(run_id)
-                assert replay(view.plan, [event_of(r[1:]) for r in rows]) == view.state
+                plans = {
+                    v.digest: compile_plan(v.definition, v.digest, v.version)
+                    for v in self.signoff.queries.list_versions(TENANT, self.view(run_id).row.definition)
+                }
+                history = replay_history(plans.__getitem__, [event_of(r[1:]) for r in rows])
+                assert history.state == self.view(run_id).state
             return len(runs)
         finally:
             reader.close()

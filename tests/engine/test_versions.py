@@ -32,11 +32,11 @@ def test_a_run_keeps_its_version_while_the_definition_changes(office: Office) ->
     assert (version_of(office, old), version_of(office, new)) == (1, 2)
     assert office.view(old).plan.label("manager") == "Manager"
     with pytest.raises(errors.Refused, match=r"version 1 of 'buy', but it has 1 run, 1 of them open"):
-        office.signoff.delete_version(person("root"), TENANT, "buy", 1, "tidy")
+        office.signoff.do("delete_version", person("root"), TENANT, name="buy", version=1, reason="tidy")
     office.decide(old, "manager", "grace")
     assert office.until_status(old, "succeeded").state.steps["order"].status == "succeeded"
     with pytest.raises(errors.Refused, match="0 of them open"):
-        office.signoff.delete_version(person("root"), TENANT, "buy", 1, "tidy")
+        office.signoff.do("delete_version", person("root"), TENANT, name="buy", version=1, reason="tidy")
     with pytest.raises(errors.Refused, match="archived"):
         office.signoff.start_run(person("ada"), TENANT, "buy", {}, version=1)
 
@@ -84,12 +84,12 @@ def test_an_older_content_is_restored_and_published_again(office: Office) -> Non
 def test_a_version_that_never_ran_can_be_deleted_but_not_the_newest(office: Office) -> None:
     two_versions(office)
     with pytest.raises(errors.Forbidden):
-        office.signoff.delete_version(person("ada"), TENANT, "buy", 1, "tidy")
+        office.signoff.do("delete_version", person("ada"), TENANT, name="buy", version=1, reason="tidy")
     with pytest.raises(errors.Refused, match="its number would be given again"):
-        office.signoff.delete_version(person("root"), TENANT, "buy", 2, "tidy")
+        office.signoff.do("delete_version", person("root"), TENANT, name="buy", version=2, reason="tidy")
     with pytest.raises(errors.NotFound):
-        office.signoff.delete_version(person("root"), TENANT, "buy", 9, "tidy")
-    office.signoff.delete_version(person("root"), TENANT, "buy", 1, "tidy")
+        office.signoff.do("delete_version", person("root"), TENANT, name="buy", version=9, reason="tidy")
+    office.signoff.do("delete_version", person("root"), TENANT, name="buy", version=1, reason="tidy")
     assert [v.version for v in office.signoff.queries.list_versions(TENANT, "buy")] == [2]
 
 

@@ -19,9 +19,10 @@ FILES = sorted(HISTORIES.glob("*.jsonl"))
 
 @dataclass(frozen=True)
 class History:
-    """One recorded run: its plan, its events as stored and as decoded, and the snapshot at their end."""
+    """One recorded run: its first plan, all its plans by digest, its events stored and decoded, the last snapshot."""
 
     plan: Plan
+    plans: dict[str, Plan]
     stored: list[dict[str, Any]]
     events: list[Event]
     snapshot: dict[str, Any]
@@ -29,11 +30,15 @@ class History:
 
 def read_history(path: Path) -> History:
     head, *stored, last = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    definition, problems = read_document(head["definition"])
-    assert definition is not None
-    assert problems == ()
-    plan = compile_plan(definition, head["digest"], head["version"])
+    plans = {x["digest"]: _plan(x) for x in (head, *head.get("later", []))}
     events = [
         decode_event(x["type"], x["version"], datetime.fromisoformat(x["at"]), x["step"], x["data"]) for x in stored
     ]
-    return History(plan, stored, events, last["snapshot"])
+    return History(plans[head["digest"]], plans, stored, events, last["snapshot"])
+
+
+def _plan(head: dict[str, Any]) -> Plan:
+    definition, problems = read_document(head["definition"])
+    assert definition is not None
+    assert problems == ()
+    return compile_plan(definition, head["digest"], head["version"])

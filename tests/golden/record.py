@@ -22,7 +22,12 @@ from tests.golden.shapes import SHAPES
 
 def lines_of(world: World) -> list[dict[str, Any]]:
     """The lines of the file."""
-    head = {"definition": write_document(world.plan.definition), "digest": world.plan.digest, "version": 1}
+    head, *later = (
+        {"definition": write_document(p.definition), "digest": p.digest, "version": p.version}
+        for p in world.ledger.plans.values()
+    )
+    if later:
+        head["later"] = later
     body = [
         {
             "sequence": number,

@@ -459,3 +459,27 @@ def signals_received_early_late_and_wrong() -> World:
     world.ok(world.message("seen", message="m4", payload={"amount": 1}, kept=True))
     world.ok(world.skip("late", output={"by": "hand"}))
     return world
+
+
+@shape
+def moved_to_another_version() -> World:
+    form = [{"name": "amount", "label": "Amount", "type": "number"}]
+    asks = [approval("p", required=2), approval("q", expires="P2D"), wait("w"), once("pay"), activity("tell")]
+    world = World(document(*asks, edges="p>tell q>tell pay>tell", input=form), {"amount": 500})
+    world.approve("p", "ann")
+    world.breaks("pay")
+    world.later(minutes=20)
+    more = [*form, {"name": "currency", "label": "Currency"}]
+    asks[0] = approval("p", required=1, label="The boss approves")
+    mended = document(asks[0], asks[1], wait("pause"), once("pay"), activity("check"), activity("tell"),
+                      edges="p>check check>tell pay>tell", input=more)  # fmt: skip
+    world.ok(world.migration(mended, {"w": "pause"}, {"currency": "= 'EUR'"}))
+    world.approve("p", "bob")
+    world.ok(world.retry("pay"))
+    world.done("pay", "check")
+    world.approve("q", "cem")
+    back = document(asks[0], asks[1], wait("pause"), once("pay"), activity("tell"), edges="p>tell pay>tell", input=form)
+    world.ok(world.migration(back))
+    world.done("tell")
+    world.fire("pause")
+    return world

@@ -9,8 +9,9 @@ import pytest
 from signoff.core import events as e
 from signoff.core.codec import DATA_EVENTS, decode_snapshot, encode_event, encode_snapshot
 from signoff.core.digest import canonical_json, definition_digest
-from signoff.core.evolve import replay
 from signoff.core.explain import explain
+from signoff.core.history import History as Fold
+from signoff.core.history import replay_history
 from tests.golden import record, shapes
 from tests.golden.files import FILES, History, read_history
 
@@ -32,7 +33,8 @@ def test_together_they_hold_every_event() -> None:
 
 
 def test_the_digest_is_still_the_same(history: History) -> None:
-    assert definition_digest(history.plan.definition) == history.plan.digest
+    for digest, plan in history.plans.items():
+        assert definition_digest(plan.definition) == plan.digest == digest
 
 
 def test_the_sequence_has_no_gap(history: History) -> None:
@@ -40,7 +42,7 @@ def test_the_sequence_has_no_gap(history: History) -> None:
 
 
 def test_replaying_gives_the_recorded_snapshot(history: History) -> None:
-    state = replay(history.plan, history.events)
+    state = replay_history(history.plans.__getitem__, history.events).state
     assert canonical_json(encode_snapshot(state)) == canonical_json(history.snapshot)
     data = [x for x in history.events if x.wire in DATA_EVENTS]
     assert decode_snapshot(history.snapshot, data) == state
@@ -53,15 +55,16 @@ def test_events_of_today_are_written_as_they_were(history: History) -> None:
 
 
 def test_every_prefix_can_be_explained(history: History) -> None:
-    state = None
+    follow = Fold(history.plans.__getitem__)
     for event in history.events:
-        state = replay(history.plan, [event], state)
-        assert explain(history.plan, state).sentence.endswith((".", "!", "?"))
+        state = follow.add(event)
+        assert follow.plan is not None
+        assert explain(follow.plan, state).sentence.endswith((".", "!", "?"))
 
 
 def test_a_changed_history_is_noticed() -> None:
     history = read_history(FILES[0])
-    state = replay(history.plan, history.events[:-1])
+    state = replay_history(history.plans.__getitem__, history.events[:-1]).state
     assert canonical_json(encode_snapshot(state)) != canonical_json(history.snapshot)
 
 

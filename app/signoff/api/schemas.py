@@ -141,6 +141,57 @@ class Return(Body):
     )
 
 
+class MigrationPlan(Body):
+    """How runs of one version go on under another."""
+
+    target: int = Field(ge=1, description="Number of the version to go to.")
+    steps: dict[str, str] | None = Field(default=None, description="Old id to new id; '' lets a step go.")
+    input: dict[str, Any] | None = Field(default=None, description="Mapping of new input fields.")
+    covers: list[str] | None = Field(default=None, description="Statuses of the runs it is for.")
+
+
+class Migrate(Operate):
+    """Move a run to another version."""
+
+    plan: MigrationPlan
+
+
+class Which(Body):
+    """The runs a bulk command is for; what is left out does not matter. Without a status: all that are not over."""
+
+    definition: str = ""
+    version: int | None = Field(default=None, ge=1)
+    status: str = ""
+    step: str = ""
+    error: str = ""
+    unchanged_s: float = Field(default=0.0, ge=0)
+    run_ids: list[str] = Field(default_factory=list, max_length=500)
+
+
+class PreviewBulk(Body):
+    """A command and the runs it is for."""
+
+    command: str
+    which: Which = Field(default_factory=Which)
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
+class BulkItem(Body):
+    """A run as the preview saw it."""
+
+    run_id: str
+    sequence: int
+    step: str = ""
+
+
+class Bulk(Reason):
+    """A command for exactly the runs of a preview."""
+
+    command: str
+    items: list[BulkItem] = Field(min_length=1, max_length=500)
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
 class Decision(Body):
     """A decision about exactly what `shown_digest` names."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import definitions, doctor, people, runs, serve, signals, verify, work
+from signoff.cli.commands import bulk, definitions, doctor, people, runs, serve, signals, verify, work
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")
 app.add_typer(people.app, name="person")
 runs.app.command()(verify.replay)
+runs.app.command()(bulk.bulk)
+runs.app.command()(bulk.migrate)
 app.command()(runs.inbox)
 app.command()(runs.approve)
 app.command()(runs.reject)

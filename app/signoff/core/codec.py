@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from signoff.core import events as e
+from signoff.core.migration_events import outputs_after
 from signoff.core.states import ApprovalState, RunState, StepState
 from signoff.core.upcast import upcast
 
@@ -88,11 +89,12 @@ _EVENTS = {cls.wire: _Shape(cls, frozenset({"at", "step"})) for cls in e.ALL_EVE
 _HAS_STEP = {cls.wire: "step" in {f.name for f in fields(cls)} for cls in e.ALL_EVENTS}
 _STEP = _Shape(StepState, frozenset({"approval"}))
 _APPROVAL = _Shape(ApprovalState)
-_RUN = _Shape(RunState, frozenset({"steps", "outputs", "input"}))
+_RUN = _Shape(RunState, frozenset({"steps", "outputs", "input", "retired"}))
 
 DATA_EVENTS: tuple[str, ...] = (
     e.RunStarted.wire,
     e.InputEdited.wire,
+    e.RunMigrated.wire,
     e.ActivitySucceeded.wire,
     e.EffectConfirmed.wire,
     e.ApprovalSettled.wire,
@@ -142,26 +144,39 @@ def encode_snapshot(state: RunState, memo: StepMemo | None = None) -> dict[str, 
         if known is not None and known[0] is s:
             steps[i] = known[1]
             continue
-        steps[i] = _STEP.encode(s)
-        if s.approval:
-            steps[i]["approval"] = _APPROVAL.encode(s.approval)
+        steps[i] = _write_step(s)
         if memo is not None:
             memo[i] = (s, steps[i])
+    if state.retired:
+        data["retired"] = {i: _write_step(s) for i, s in state.retired.items()}
     return data
+
+
+def _write_step(step: StepState) -> dict[str, Any]:
+    written = _STEP.encode(step)
+    if step.approval:
+        written["approval"] = _APPROVAL.encode(step.approval)
+    return written
+
+
+def _read_step(data: Mapping[str, Any]) -> StepState:
+    approval = _APPROVAL.decode(data["approval"]) if "approval" in data else None
+    step: StepState = _STEP.decode(data, approval=approval)
+    return step
 
 
 def decode_snapshot(data: Mapping[str, Any], data_events: Iterable[e.Event]) -> RunState:
     """A state from its snapshot and the events named by `DATA_EVENTS`, in order."""
-    steps = {}
-    for i, s in data["steps"].items():
-        approval = _APPROVAL.decode(s["approval"]) if "approval" in s else None
-        steps[i] = _STEP.decode(s, approval=approval)
+    steps, retired = ({i: _read_step(s) for i, s in data.get(name, {}).items()} for name in ("steps", "retired"))
     run_input: dict[str, Any] = {}
     outputs: dict[str, Any] = {}
     for event in data_events:
         if isinstance(event, e.RunStarted | e.InputEdited):
             run_input = event.input
+        elif isinstance(event, e.RunMigrated):
+            run_input = run_input if event.input is None else event.input
+            outputs = outputs_after(outputs, event)
         else:
             outputs[getattr(event, "step", "")] = getattr(event, "output", None)
-    state: RunState = _RUN.decode(data, steps=steps, outputs=outputs, input=run_input)
+    state: RunState = _RUN.decode(data, steps=steps, outputs=outputs, input=run_input, retired=retired)
     return state

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from signoff.core.migration import MigrationPlan
+from signoff.core.plan import Plan
 from signoff.core.states import Actor, ErrorInfo, TimerKind
 
 
@@ -201,6 +203,15 @@ class EditInput(OperatorCommand):
     input: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrateRun(OperatorCommand):
+    """Go on under another version of the definition; `target` is its compiled plan, `version_id` the store's key."""
+
+    migration: MigrationPlan
+    target: Plan
+    version_id: int = 0
+
+
 ALL_COMMANDS: tuple[type[Command], ...] = (
     StartRun,
     ClaimActivity,
@@ -222,4 +233,5 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     SkipStep,
     ResolveOutcome,
     EditInput,
+    MigrateRun,
 )

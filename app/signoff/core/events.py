@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from signoff.core.event import Edges as Edges
 from signoff.core.event import Event as Event
 from signoff.core.event import StepEvent as StepEvent
+from signoff.core.migration_events import RunMigrated as RunMigrated
 from signoff.core.outcome_events import EffectConfirmed as EffectConfirmed
 from signoff.core.outcome_events import EffectDenied as EffectDenied
 from signoff.core.outcome_events import OutcomeUnknown as OutcomeUnknown
@@ -307,5 +308,6 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     StepSkipped,
     StepRetried,
     InputEdited,
+    RunMigrated,
     EvidenceRecorded,
 )

@@ -77,8 +77,13 @@ def implied_signal(plan: Plan, run: RunState, step_id: str) -> SignalWaitPut | N
     return SignalWaitPut(step_id, step.generation, config.signal, step.key)
 
 
-def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event]) -> list[Effect]:
-    """Effects of one decision, in the order in which they must be written."""
+def react(
+    plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], earlier: Plan | None = None
+) -> list[Effect]:
+    """Effects of one decision, in the order in which they must be written.
+
+    `plan` is the one of `after`; where the run has just moved to another version, `earlier` is the one of `before`.
+    """
     effects: list[Effect] = []
     whole = before.status is not after.status
     touched = [i for i, s in after.steps.items() if whole or before.steps.get(i) is not s]
@@ -89,16 +94,20 @@ def react(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Even
                 effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
             if now:
                 effects.append(now)
-        _signals(plan, before, after, step, effects)
+        _signals(earlier or plan, plan, before, after, step, effects)
+    for step in before.steps:
+        if step not in after.steps and (was := implied_timer(before, step)):
+            effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
     _attempts(plan, before, after, events, touched, effects)
     _approvals(plan, before, after, events, touched, effects)
-    _dead_letters(plan, before, after, effects)
+    _dead_letters(earlier or plan, plan, before, after, effects)
     _notices(plan, after, events, effects)
     return effects
 
 
-def _signals(plan: Plan, before: RunState, after: RunState, step: str, out: list[Effect]) -> None:
-    was, now = implied_signal(plan, before, step), implied_signal(plan, after, step)
+def _signals(earlier: Plan, plan: Plan, before: RunState, after: RunState, step: str, out: list[Effect]) -> None:
+    was = implied_signal(earlier, before, step) if step in before.steps else None
+    now = implied_signal(plan, after, step)
     if was != now:
         if was:
             out.append(SignalWaitGone(was.step, was.generation, was.name, was.key))
@@ -114,6 +123,9 @@ def _attempts(
     for step in touched:
         if step in before.steps and (was := implied_attempt(before, step)):
             rows[step, before.steps[step].generation, before.steps[step].attempt] = was
+    for step, old in before.steps.items():
+        if step not in after.steps and implied_attempt(before, step):
+            out.append(AttemptMoved(step, old.generation, old.attempt, AttemptStatus.CANCELLED, old.fence, old.worker))
     for event in events:
         match event:
             case e.ActivityScheduled():
@@ -182,6 +194,8 @@ def _approvals(
         if implies_open_approval(before, step):
             old = before.steps[step]
             asked[step, old.generation] = len(old.approval.votes) if old.approval else 0
+    gone = [i for i in before.steps if i not in after.steps and implies_open_approval(before, i)]
+    out += [ApprovalMoved(i, before.steps[i].generation, "cancelled") for i in gone]
     for event in events:
         if isinstance(event, e.ApprovalOpened | e.FormOpened):
             out.append(_asked(plan, event))
@@ -216,8 +230,8 @@ def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
     )
 
 
-def _dead_letters(plan: Plan, before: RunState, after: RunState, out: list[Effect]) -> None:
-    was, now = implied_dead_letters(plan, before), implied_dead_letters(plan, after)
+def _dead_letters(earlier: Plan, plan: Plan, before: RunState, after: RunState, out: list[Effect]) -> None:
+    was, now = implied_dead_letters(earlier, before), implied_dead_letters(plan, after)
     out += [DeadLetterGone(i, x.generation) for i, x in was.items() if now.get(i) != x]
     out += [x for i, x in now.items() if was.get(i) != x]
 

@@ -197,6 +197,7 @@ class RunState:
         edges: edge key to resolution; an absent key is not resolved yet.
         reason: why the run is stalled, paused, cancelling or over, as a sentence.
         input_changed: sequence of the last edit of the input, 0 before the first.
+        retired: steps that had begun and are not in the present version any more, as they were.
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
     """
 
@@ -218,6 +219,7 @@ class RunState:
     steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     outputs: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    retired: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
 
     @property
     def is_terminal(self) -> bool:

@@ -40,6 +40,7 @@ RUN_COMMANDS: tuple[type[c.Command], ...] = (
     c.CancelRun,
     c.TerminateRun,
     c.EditInput,
+    c.MigrateRun,
 )
 
 _NO_RESULT = {c.CompleteActivity: "stale_result", c.FailActivity: "stale_result", c.ExpireLease: "stale_result"}
@@ -171,6 +172,7 @@ _OVER: Row = {
     c.CancelRun: "run_over",
     c.TerminateRun: "run_over",
     c.EditInput: "run_over",
+    c.MigrateRun: "run_over",
 }
 _OPEN: Row = {
     c.StartRun: "already_started",
@@ -179,6 +181,7 @@ _OPEN: Row = {
     c.CancelRun: ACCEPTED,
     c.TerminateRun: ACCEPTED,
     c.EditInput: ACCEPTED,
+    c.MigrateRun: ACCEPTED,
 }
 RUN_TABLE: Mapping[RunStatus, Row] = {
     RunStatus.RUNNING: _OPEN,
@@ -189,6 +192,7 @@ RUN_TABLE: Mapping[RunStatus, Row] = {
         c.PauseRun: "stopping",
         c.CancelRun: "already_stopping",
         c.EditInput: "stopping",
+        c.MigrateRun: "stopping",
     },
     RunStatus.SUCCEEDED: _OVER,
     RunStatus.REJECTED: _OVER,

@@ -88,10 +88,6 @@ class Signoff:
         """
         return self.do("archive" if archived else "unarchive", actor, tenant, name=name, reason=reason, version=version)
 
-    def delete_version(self, actor: Actor, tenant: str, name: str, version: int, reason: str) -> dict[str, Any]:
-        """Delete a version that never ran and is not the newest; Refused otherwise."""
-        return self.do("delete_version", actor, tenant, name=name, version=version, reason=reason)
-
     def restore_draft(
         self, actor: Actor, tenant: str, name: str, version: int, *, based_on: int | None = None
     ) -> dict[str, Any]:
@@ -271,7 +267,7 @@ class Signoff:
         """An operator command: `pause_run`, `resume_run`, `cancel_run`, `terminate_run`, `retry_step`
         (step=, new_effect=), `skip_step` (step=, output=), `replay_dead_letter` (step=),
         `confirm_effect` (step=, output=), `deny_effect` (step=),
-        `edit_input` (input=)."""  # noqa: D205, D209
+        `edit_input` (input=), `migrate_run` (plan=)."""  # noqa: D205, D209
         return self.do(
             name,
             actor,
@@ -281,6 +277,34 @@ class Signoff:
             reason=reason,
             seen_sequence=seen_sequence,
             **args,
+        )
+
+    def bulk(
+        self,
+        actor: Actor,
+        tenant: str,
+        command: str,
+        items: list[dict[str, Any]],
+        *,
+        reason: str,
+        args: dict[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Send one operator command to exactly the runs of a preview (`queries.bulk.preview(…).sendable`).
+
+        Each item is {"run_id", "sequence", "step"}; a run that changed since is refused. `args` are further
+        arguments of the command, for example {"plan": …} of `migrate_run`.
+        Answers {"bulk_id", "done", "refused", "results"}.
+        """
+        return self.do(
+            "bulk",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            command=command,
+            items=items,
+            reason=reason,
+            args=args or {},
         )
 
     # People

@@ -10,6 +10,7 @@ from typing import Any
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
 from signoff.engine import (
+    bulk_requests,
     definition_requests,
     people_requests,
     run_requests,
@@ -51,6 +52,7 @@ class Engine:
             **worker_requests.handlers(self.dispatcher),
             **definition_requests.handlers(connectors),
             **version_requests.HANDLERS,
+            **bulk_requests.HANDLERS,
             **people_requests.handlers(),
         }
 

@@ -10,5 +10,14 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 def new_run_id(now: datetime) -> str:
     """`r-` and 26 characters: 48 bits of milliseconds, 80 random bits (Crockford base 32)."""
+    return "r-" + _sortable(now)
+
+
+def new_bulk_id(now: datetime) -> str:
+    """The same behind `b-`: names one bulk command in the audit and in the history of its runs."""
+    return "b-" + _sortable(now)
+
+
+def _sortable(now: datetime) -> str:
     value = (int(now.timestamp() * 1000) << 80) | secrets.randbits(80)
-    return "r-" + "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))

@@ -35,6 +35,8 @@ MAY: dict[str, frozenset[str]] = {
     "confirm_effect": frozenset({"operator"}),
     "deny_effect": frozenset({"operator"}),
     "edit_input": frozenset({"operator"}),
+    "migrate_run": frozenset({"operator"}),
+    "bulk": frozenset({"operator"}),
     "read_runs": frozenset({"starter", "approver", "operator", "auditor", "administrator", "designer", "publisher"}),
     "read_all_runs": frozenset({"operator", "auditor", "administrator"}),
     "read_definitions": frozenset(ROLES),
@@ -48,6 +50,7 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
 
 
 WORDS = {
+    "bulk": "send a command to many runs",
     "decide": "decide an approval",
     "return_form": "send work back",
     "read_signals": "look at messages",

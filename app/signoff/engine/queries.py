@@ -8,7 +8,9 @@ from typing import Any
 
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
+from signoff.core.facts import Directory
 from signoff.core.validate import Surroundings
+from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.permissions import permitted
@@ -42,6 +44,7 @@ class Queries(DefinitionQueries, WorkQueries):
         self._connectors = connectors
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
+        self.bulk = BulkQueries(reader, self._plans, now, self._directory)
 
     def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
         row = d.get_version(self._reader, version_id)
@@ -89,6 +92,10 @@ class Queries(DefinitionQueries, WorkQueries):
     def close(self) -> None:
         """Close all connections."""
         self._reader.close()
+
+    def _directory(self, tenant: str) -> Directory:
+        people = {p.login: p.name for p in self.list_people(tenant) if p.active}
+        return Directory(0, self.list_groups(tenant), people)
 
     # Surroundings of definitions
 
@@ -259,7 +266,8 @@ class Queries(DefinitionQueries, WorkQueries):
         else:
             why_not = ""
         plan = self._plans.get(x.version_id)
-        config = plan.steps[x.step].config
+        step = plan.steps.get(x.step)
+        config = step.config if step else None
         targets = config.returns_to if isinstance(config, ApprovalConfig | FormConfig) else ()
         return InboxItem(
             run_id=x.run_id,

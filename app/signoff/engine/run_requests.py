@@ -9,7 +9,7 @@ from typing import Any
 from signoff.core import commands as c
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
-from signoff.core.states import RunState
+from signoff.core.states import Actor, RunState
 from signoff.engine.ids import new_run_id
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
@@ -107,23 +107,37 @@ def decide(tx: Transaction, r: Request) -> Answer:
     )
 
 
-def _operator(cls: Callable[..., c.OperatorCommand], *names: str) -> Callable[[Transaction, Request], Answer]:
-    def handle(tx: Transaction, r: Request) -> Answer:
-        seen = r.args.get("seen_sequence")
-        extra = {n: r.args[n] for n in names if r.args.get(n) is not None}
-        if "step" in names:
-            extra["step"] = required(r.args, "step")
-        if "input" in names:
-            extra["input"] = required(r.args, "input", dict)
-        command = cls(
-            actor=r.actor,
-            reason=str(r.args.get("reason") or ""),
+class OperatorRequest:
+    """The handler of one operator command; previews build the same command without sending it."""
+
+    def __init__(self, cls: Callable[..., c.OperatorCommand], *names: str) -> None:
+        self._cls, self._names = cls, names
+
+    def build(self, actor: Actor, args: dict[str, Any]) -> c.OperatorCommand:
+        """The command from the arguments of a request.
+
+        Raises:
+            InvalidInput: one is missing or has the wrong type.
+        """
+        seen = args.get("seen_sequence")
+        extra = {n: args[n] for n in self._names if args.get(n) is not None}
+        if "step" in self._names:
+            extra["step"] = required(args, "step")
+        if "input" in self._names:
+            extra["input"] = required(args, "input", dict)
+        return self._cls(
+            actor=actor,
+            reason=str(args.get("reason") or ""),
             seen_sequence=seen if isinstance(seen, int) else None,
             **extra,
         )
-        return _on_run(tx, r, command)
 
-    return handle
+    def __call__(self, tx: Transaction, r: Request) -> Answer:
+        """Send it."""
+        return _on_run(tx, r, self.build(r.actor, r.args))
+
+
+_operator = OperatorRequest
 
 
 def _on_run(tx: Transaction, r: Request, command: c.Command) -> Answer:

@@ -46,6 +46,9 @@ def _about_run(event: e.Event) -> str:
             return f"The run ended as {event.outcome}{who}." + (f" {event.reason}" if event.reason else "")
         case e.InputEdited():
             return f"{event.actor.shown} changed the input: {event.reason}"
+        case e.RunMigrated():
+            versions = f"version {event.from_version} to version {event.definition_version}"
+            return f"{event.actor.shown} moved the run from {versions}: {event.reason}"
         case e.EvidenceRecorded():
             return f"Kept as evidence ({event.kind}): {event.message}"
         case _:

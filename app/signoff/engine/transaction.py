@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from signoff.core.commands import ClaimActivity, Command, StartRun
+from signoff.core.commands import ClaimActivity, Command, MigrateRun, StartRun
 from signoff.core.decide import decide
 from signoff.core.digest import digest_of
 from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect, SignalWaitGone, SignalWaitPut
@@ -120,7 +120,10 @@ class Transaction:
         if isinstance(result, Rejection):
             return result
         after, events = result
-        self._keep(key, tenant, state, after, events, react(plan, state, after, events))
+        earlier = plan
+        if isinstance(command, MigrateRun):
+            plan, key = command.target, RunKey(key.pk, command.version_id, key.stored_sequence)
+        self._keep(key, tenant, state, after, events, react(plan, state, after, events, earlier))
         self._follow()
         return self._working[after.run_id][2]
 

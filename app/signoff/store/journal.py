@@ -25,7 +25,9 @@ _INSERT_RUN = (
     "INSERT INTO run(id, public_id, tenant, version_id, status, sequence, snapshot, business_key, started_by,"
     " started_at, changed_at, reason) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 )
-_UPDATE_RUN = "UPDATE run SET status=?, sequence=?, snapshot=?, changed_at=?, reason=? WHERE id=? AND sequence=?"
+_UPDATE_RUN = (
+    "UPDATE run SET status=?, sequence=?, snapshot=?, changed_at=?, reason=?, version_id=? WHERE id=? AND sequence=?"
+)
 _INSERT_EVENT = "INSERT INTO event(run, seq, type, version, step, at, data, payload_id) VALUES (?,?,?,?,?,?,?,?)"
 _INSERT_PAYLOAD = "INSERT INTO payload(id, data) VALUES (?,?)"
 _INSERT_ATTEMPT = (

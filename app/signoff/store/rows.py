@@ -199,7 +199,8 @@ class Rows:
     def _move_approval(self, run: RunKey, state: RunState, m: ApprovalMoved, micros: int) -> None:
         key = (run.pk, m.step, m.generation)
         closed = m.status != "open"
-        approval = state.steps[m.step].approval
+        step = state.steps.get(m.step)
+        approval = step.approval if step else None
         given = sum(v.outcome == "approved" for v in approval.votes) if approval else 0
         self.approvals_moved.append((m.status, given, micros if closed else None, *key))
         self.people_voted.extend((*key, login) for login in m.voted)
@@ -232,6 +233,15 @@ class Rows:
                 )
             else:
                 changed.append(
-                    (str(state.status), state.sequence, snapshot, micros, state.reason, run.pk, run.stored_sequence)
+                    (
+                        str(state.status),
+                        state.sequence,
+                        snapshot,
+                        micros,
+                        state.reason,
+                        run.version_id,
+                        run.pk,
+                        run.stored_sequence,
+                    )
                 )
         return new, changed

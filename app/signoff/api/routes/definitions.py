@@ -84,7 +84,7 @@ def restore(name: str, version: int, signoff: Face, person: Caller) -> dict[str,
 @router.delete("/definitions/{name}/versions/{version}", summary="Delete a version that never ran")
 def delete_version(name: str, version: int, reason: str, signoff: Face, person: Caller) -> dict[str, Any]:
     """Refused where runs of it exist or it is the newest."""
-    return signoff.delete_version(actor_of(person), person.tenant, name, version, reason)
+    return signoff.do("delete_version", actor_of(person), person.tenant, name=name, version=version, reason=reason)
 
 
 @router.get("/definitions/{name}/compare", summary="Compare two versions", dependencies=[allowed("read_definitions")])

@@ -191,7 +191,7 @@ def restore(name: Name, version: Number, login: As = "", data: Data = DEFAULT_DA
 def delete_version(name: Name, version: Number, reason: Why = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Delete a version that never ran and is not the newest."""
     with connected(data) as signoff:
-        signoff.delete_version(actor(login), TENANT, name, version, reason)
+        signoff.do("delete_version", actor(login), TENANT, name=name, version=version, reason=reason)
     say(f"Version {version} of '{name}' is deleted.")
 
 

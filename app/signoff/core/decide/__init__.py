@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.core import commands as c
-from signoff.core.decide import activities, approvals, forms, operators, outcomes, runs, signals, timers
+from signoff.core.decide import activities, approvals, forms, migrating, operators, outcomes, runs, signals, timers
 from signoff.core.decide.build import Build
 from signoff.core.events import Event
 from signoff.core.facts import Facts
@@ -38,6 +38,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.SkipStep: operators.skip,
     c.ResolveOutcome: outcomes.resolve,
     c.EditInput: operators.edit_input,
+    c.MigrateRun: migrating.migrate,
 }
 
 

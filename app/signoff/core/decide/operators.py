@@ -308,7 +308,7 @@ def _ask_again(build: Build, before: RunState) -> None:
         for i, s in build.state.steps.items()
         if s.approval
         and s.status is StepStatus.WAITING
-        and _shown_or_none(build.plan, before, i) != _shown_or_none(build.plan, build.state, i)
+        and shown_or_none(build.plan, before, i) != shown_or_none(build.plan, build.state, i)
     ]
     for i in again:
         generation = build.state.steps[i].generation + 1
@@ -319,7 +319,8 @@ def _ask_again(build: Build, before: RunState) -> None:
         advance(build, again)
 
 
-def _shown_or_none(plan: Plan, state: RunState, step: str) -> dict[str, object] | None:
+def shown_or_none(plan: Plan, state: RunState, step: str) -> dict[str, object] | None:
+    """What an approval opened now would show; None where a value is missing."""
     try:
         return shown_of(plan, state, step)
     except ExpressionError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve import approvals, effects, runs, steps
+from signoff.core.evolve import approvals, effects, migrating, runs, steps
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
 
@@ -19,6 +19,7 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.RunStopping: runs.stopping,
     e.RunEnded: runs.ended,
     e.InputEdited: runs.input_edited,
+    e.RunMigrated: migrating.migrated,
     e.EvidenceRecorded: runs.unchanged,
     e.ActivityScheduled: steps.scheduled,
     e.ActivityStarted: steps.started,

@@ -44,6 +44,11 @@ def list_versions(reader: Reader, tenant: str, name: str) -> list[tuple[Any, ...
     return reader.rows(f"{_VERSION} WHERE d.tenant=? AND d.name=? ORDER BY v.version DESC", (tenant, name))
 
 
+def find_version(reader: Reader, tenant: str, name: str, version: int) -> tuple[Any, ...] | None:
+    """One version by its number."""
+    return reader.one(f"{_VERSION} WHERE d.tenant=? AND d.name=? AND v.version=?", (tenant, name, version))
+
+
 def get_version(reader: Reader, version_id: int) -> tuple[Any, ...]:
     """One version by its key."""
     found = reader.one(f"{_VERSION} WHERE v.id=?", (version_id,))

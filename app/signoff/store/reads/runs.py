@@ -8,7 +8,7 @@ from typing import Any
 
 from signoff.core.codec import DATA_EVENTS, decode_snapshot
 from signoff.core.events import Event
-from signoff.core.states import RunState
+from signoff.core.states import TERMINAL_RUNS, RunState
 from signoff.store.bodies import load
 from signoff.store.journal import event_of
 from signoff.store.reads.reader import Reader
@@ -83,6 +83,38 @@ def list_runs(
     return [RunRecord(*r) for r in reader.rows(statement, [*parameters, *extra, limit])]
 
 
+def list_run_ids(
+    reader: Reader,
+    tenant: str,
+    *,
+    definition: str = "",
+    version: int | None = None,
+    status: str = "",
+    changed_before: int | None = None,
+    limit: int,
+) -> list[str]:
+    """Public ids of runs, the oldest first; without a status those that are not over."""
+    where, parameters = ["r.tenant=?"], [tenant]
+    extra: list[Any] = []
+    for clause, value in (("d.name=?", definition), ("v.version=?", version), ("r.changed_at < ?", changed_before)):
+        if value:
+            where.append(clause)
+            extra.append(value)
+    if status:
+        where.append("r.status=?")
+        extra.append(status)
+    else:
+        over = sorted(TERMINAL_RUNS)
+        where.append(f"r.status NOT IN ({','.join('?' * len(over))})")
+        extra += [str(s) for s in over]
+    found = reader.rows(
+        "SELECT r.public_id FROM run r JOIN definition_version v ON v.id = r.version_id"
+        f" JOIN definition d ON d.id = v.definition_id WHERE {' AND '.join(where)} ORDER BY r.id LIMIT ?",
+        [*parameters, *extra, limit],
+    )
+    return [x[0] for x in found]
+
+
 def find_run(
     reader: Reader, tenant: str, public_id: str, only_for: str | None = None
 ) -> tuple[RunRecord, RunState] | None:
@@ -100,6 +132,8 @@ def find_run(
         (found.pk, found.pk, *DATA_EVENTS),
     )
     snapshot = load(body[0][5])
+    if snapshot["digest"] != found.digest:  # it moved to another version between the two reads
+        return find_run(reader, tenant, public_id, only_for)
     state = decode_snapshot(snapshot, [event_of(r[1:]) for r in body[1:] if r[0] <= snapshot["sequence"]])
     return found, state
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from signoff.web.pages.bulk import bulk_page
 from signoff.web.pages.changes import compare_page
 from signoff.web.pages.dead_letters import dead_letters_page
 from signoff.web.pages.definitions import definitions_page, new_page
@@ -28,5 +29,6 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/definitions/{name}/draft": designer_page,
     "/definitions/{name}/start": start_page,
     "/new": new_page,
+    "/operations": bulk_page,
 }
 """Path to page. Nothing of ours may be called `ws` directly below a path that is a page itself."""

@@ -59,7 +59,7 @@ def runs_page(visitor: Visitor, _: dict[str, str]) -> Any:
     return frame(
         visitor,
         "Runs",
-        html(heading("Runs")),
+        html(heading("Runs", side=_many(visitor))),
         html(_dead(visitor)),
         html(_filters(asked, titles), margin=(10, 0, 12, 0)),
         pane,
@@ -73,6 +73,10 @@ def _dead(visitor: Visitor) -> str:
     count = visitor.site.signoff.queries.count_dead_letters(visitor.site.tenant)
     words = f"{count} dead letter{'' if count == 1 else 's'}" if count else "No dead letters"
     return f'<p class="row">{link("/dead-letters", words)}</p>'
+
+
+def _many(visitor: Visitor) -> Safe:
+    return link("/operations", "One command for many…", css="button") if "bulk" in visitor.may else Safe("")
 
 
 def _more(asked: dict[str, str], cursor: str | None) -> str:

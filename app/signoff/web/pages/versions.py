@@ -13,6 +13,7 @@ from signoff.core.states import Actor
 from signoff.engine.views import VersionView
 from signoff.web.escape import clock, esc, label
 from signoff.web.models.picture import draw, edge_look, step_look
+from signoff.web.pages.bulk import migrate_link
 from signoff.web.parts.dialogs import AskDialog
 from signoff.web.parts.graph import StepGraph
 from signoff.web.parts.inputs import choice_input
@@ -21,7 +22,7 @@ from signoff.web.parts.panes import html, wrap
 from signoff.web.shell import frame, shown_positions
 from signoff.web.site import Visitor, in_thread
 
-HEAD = ("Version", "Digest", "Published", "By", "Compare")
+HEAD = ("Version", "Digest", "Published", "By", "Compare and move")
 
 
 def versions_page(visitor: Visitor, params: dict[str, str]) -> Any:
@@ -93,7 +94,9 @@ class _Desk:
         older = next((o.version for o in versions if o.version < v.version), 0)
         ways = link(f"{path}?old={older}&new={v.version}", f"with version {older}") if older else Safe("")
         draft = link(f"{path}?old={v.version}", "with the draft")
-        both = Safe(" · ".join(x for x in (ways, draft) if x))
+        newer = current if "bulk" in self._visitor.may and v.version < current else 0
+        move = migrate_link(self._name, v.version, newer) if newer else Safe("")
+        both = Safe(" · ".join(x for x in (ways, draft, move) if x))
         return f"version {v.version}{note}", digest_text(v.digest), Safe(clock(v.published_at)), label_of(v), both
 
     def _buttons(self, versions: list[VersionView]) -> None:
