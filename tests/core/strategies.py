@@ -43,6 +43,8 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["effect"] = draw(st.sampled_from(["idempotent", "at_most_once", "check_first"]))
             if made["effect"] == "check_first":
                 made["probe"] = {"connector": "python:look", "happened": "answer.n > 3", "output": "answer"}
+            elif made["effect"] == "idempotent" and draw(st.integers(0, 3)) == 0:
+                made["poll"] = {"until": "answer.n > 3", "every": "PT30S", "for": "PT2M"}
             made["input"] = draw(st.sampled_from([{}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}]))
             if draw(st.booleans()):
                 made["timeouts"] = {"queue_s": 30.0}

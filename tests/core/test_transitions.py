@@ -188,6 +188,19 @@ BUILD: dict[StepStatus, Callable[[StepKind], World]] = {
 }
 
 
+def polling() -> World:
+    world = alone(StepKind.ACTIVITY, poll={"until": "answer.ready", "every": "PT1M", "for": "PT1H"})
+    world.done("x", output={"ready": False})
+    return world
+
+
+def built(kind: StepKind, status: StepStatus) -> World:
+    """A world whose `x` is of that kind and status."""
+    if (kind, status) == (StepKind.ACTIVITY, StepStatus.WAITING):
+        return polling()
+    return BUILD[status](kind)
+
+
 def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
     """A well-formed command of that kind on the step or the run."""
     s = world.state.steps.get(step) or next(iter(world.state.steps.values()))
@@ -233,7 +246,7 @@ def name_of(value: object) -> str:
 
 @pytest.mark.parametrize(("place", "kind"), STEP_CELLS, ids=name_of)
 def test_a_command_on_a_step(place: tuple[StepKind, StepStatus], kind: type[c.Command]) -> None:
-    world = BUILD[place[1]](place[0])
+    world = built(*place)
     assert world.step("x").status is place[1]
     assert world.run == "running"
     assert answer_of(world, kind) == STEP_TABLE[place][kind]
@@ -388,11 +401,11 @@ def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
     worlds = [reopened(), sent_back(), denied]
     for place, row in STEP_TABLE.items():
         for kind in row:
-            world = BUILD[place[1]](place[0])
+            world = built(*place)
             world.send(command(world, kind))
             worlds.append(world)
         for kind in (c.CancelRun, c.TerminateRun):
-            world = BUILD[place[1]](place[0])
+            world = built(*place)
             world.send(command(world, kind))
             worlds.append(world)
     for status in RunStatus:

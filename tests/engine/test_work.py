@@ -163,3 +163,20 @@ def test_a_report_that_cannot_be_kept_renews_the_lease_and_names_the_step(
         assert answer["lost"] == [0]
         (attempt,) = office.signoff.queries.list_attempts(TENANT, claim[0])
         assert attempt.progress is None
+
+
+def test_an_activity_that_polls_is_asked_until_it_is_ready(tmp_path: Path) -> None:
+    connectors, answers = Connectors(), iter([{"ready": False}, {"ready": True, "n": 3}])
+
+    def status(call: Call) -> Any:
+        connectors.calls.append(call)
+        return next(answers)
+
+    connectors["status"] = status
+    poll = {"until": "answer.ready", "every": "PT0.05S", "for": "PT10S"}
+    with open_office(tmp_path, connectors=connectors) as office:
+        office.publish(chain("wait", call("ready", "status", poll=poll)))
+        view = office.until_status(office.start("wait"), "succeeded")
+        assert view.state.outputs["ready"] == {"ready": True, "n": 3}
+        assert [c.key.rpartition("/")[2] for c in connectors.calls] == ["1", "2"]
+        assert office.check_replay() == 1

@@ -483,3 +483,19 @@ def moved_to_another_version() -> World:
     world.done("tell")
     world.fire("pause")
     return world
+
+
+@shape
+def polled_until_ready_and_in_vain() -> World:
+    poll = {"until": "answer.ready", "every": "PT1M", "for": "PT3M"}
+    world = World(document(activity("ready", poll=poll), activity("never", poll=poll)))
+    world.done("ready", "never", output={"ready": False})
+    world.fire("ready")
+    world.claim("ready")
+    world.ok(world.failure("ready"))
+    world.fire("ready")
+    world.done("ready", output={"ready": True, "n": 3})
+    while world.statuses["never"] == "waiting":
+        world.fire("never")
+        world.done("never", output={"ready": False})
+    return world

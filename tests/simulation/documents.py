@@ -74,6 +74,8 @@ def _step(dice: Random, number: int) -> JSON:
         made["effect"] = dice.choice(("idempotent", "idempotent", "at_most_once", "check_first"))
         if made["effect"] == "check_first":
             made["probe"] = PROBE
+        elif made["effect"] == "idempotent" and dice.random() < 0.2:
+            made["poll"] = {"until": "answer.n % 3 == 0", "every": "PT5S", "for": "PT30S"}
         made["input"] = dice.choice(({}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}))
         made["pool"] = dice.choice(("default", "default", "gpu"))
         if dice.random() < 0.4:

@@ -77,8 +77,7 @@ class RunLedger(Ledger):
                 if event.error.code in REPORTED and not was.steps[event.step].probe:
                     self.unknown[event.step, event.generation] = False
             case e.ActivityScheduled():
-                key = idempotency_key(was.run_id, event.step, was.steps[event.step])
-                assert event.key == (f"{key}/probe" if event.probe else key)
+                assert event.key == self._key(was, event.step, event.probe)
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
                 once = config.effect is EffectContract.AT_MOST_ONCE
@@ -87,6 +86,7 @@ class RunLedger(Ledger):
                 assert event.attempt == count, "attempts are counted one by one"
                 self.attempts[event.step, event.generation] = count
                 tries = self.tries.get((event.step, event.generation), 0) + (not event.probe)
+                tries = 1 if was.steps[event.step].status is StepStatus.WAITING else tries
                 assert max(tries, event.probe) <= config.retry.max_attempts, "more tries than the policy allows"
                 self.tries[event.step, event.generation] = tries
             case e.WaitElapsed() | e.ApprovalExpired():
@@ -113,6 +113,14 @@ class RunLedger(Ledger):
             case _:
                 pass
 
+    def _key(self, state: RunState, step: str, probe: int) -> str:
+        """The idempotency key that the next call, or the one under way, must have."""
+        s, config = state.steps[step], self.plan.steps[step].config
+        key = idempotency_key(state.run_id, step, s)
+        if isinstance(config, ActivityConfig) and config.poll:
+            return f"{key}/poll/{s.polls + 1}"
+        return f"{key}/probe" if probe else key
+
     def _must_differ(self, step: str) -> list[str]:
         pairs = [
             {i, other}
@@ -127,7 +135,7 @@ class RunLedger(Ledger):
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
             self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
-        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing):
+        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered):
             self.completions.setdefault((event.step, event.fence), event)
         if not isinstance(event, e.EvidenceRecorded):
             words = getattr(event, "comment", "") or getattr(event, "reason", "")
@@ -137,9 +145,8 @@ class RunLedger(Ledger):
             config: Any = self.plan.steps[event.step].config
             until = event.at + timedelta(seconds=config.timeouts.heartbeat_s)
             self.leases[event.step, event.fence] = {until}
-            step = self.mirror.steps[event.step]
-            key = idempotency_key(self.mirror.run_id, event.step, step)
-            self.keys[event.step, event.fence] = f"{key}/probe" if step.probe else key
+            probe = self.mirror.steps[event.step].probe
+            self.keys[event.step, event.fence] = self._key(self.mirror, event.step, probe)
 
     def _clocks(self, was: RunState, at: datetime) -> None:
         """After a pause every timer has as much time left as before."""

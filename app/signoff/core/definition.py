@@ -160,6 +160,21 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Poll:
+    """Calls an activity again until its answer is the one that is waited for.
+
+    Attributes:
+        until: CEL over `answer` (the call's output) that gives true when it is.
+        every: ISO 8601 duration between an answer and the next call.
+        for_: ISO 8601 duration from the first call to the deadline (`for` in documents); the last call is made then.
+    """
+
+    until: str = ""
+    every: str = "PT1M"
+    for_: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ActivityConfig:
     """Calls a connector through a worker. `input` is JSON in which texts beginning with `=` are CEL."""
 
@@ -172,6 +187,7 @@ class ActivityConfig:
     pool: str = "default"
     priority: int = 0
     probe: Probe | None = None
+    poll: Poll | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,10 +92,10 @@ class _Reader:
             return None
         back = {v: k for k, v in (rename or {}).items()}
         members = _members(cls)
-        self.unknown_keys(value, {back.get(m.name, m.name) for m in members}, path)
+        self.unknown_keys(value, {back.get(m.name, m.name.rstrip("_")) for m in members}, path)
         got: dict[str, Any] = {}
         for m in members:
-            key = back.get(m.name, m.name)
+            key = back.get(m.name, m.name.rstrip("_"))
             where = f"{path}.{key}".lstrip(".")
             if key not in value:
                 if m.required:
@@ -274,7 +274,7 @@ def _plain(value: Any, rename: dict[str, str] | None = None) -> Any:
     if is_dataclass(value):
         back = {v: k for k, v in (rename or {}).items()}
         return {
-            back.get(m.name, m.name): _plain(getattr(value, m.name))
+            back.get(m.name, m.name.rstrip("_")): _plain(getattr(value, m.name))
             for m in _members(typing.cast(type, type(value)))
             if m.required or getattr(value, m.name) != m.default
         }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from signoff.core.activity_events import PollAnswered as PollAnswered
 from signoff.core.event import Edges as Edges
 from signoff.core.event import Event as Event
 from signoff.core.event import StepEvent as StepEvent
@@ -284,6 +285,7 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     ActivityFailed,
     RetryArmed,
     ProbeFoundNothing,
+    PollAnswered,
     OutcomeUnknown,
     EffectConfirmed,
     EffectDenied,

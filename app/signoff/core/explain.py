@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from signoff.core.definition import ActivityConfig, FormConfig, Join, SignalConfig, StepKind
+from signoff.core.definition import ActivityConfig, FormConfig, Join, Poll, SignalConfig, StepKind
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
+from signoff.core.polling import deadline
 from signoff.core.progress import Progress
 from signoff.core.quorum import find_person, who_may_still_decide
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
@@ -257,10 +258,19 @@ def _open_words(
                 sentence(f"{label} failed at attempt {step.tries} of {attempts}: {message}"),
                 f"It tries again at {clock(step.due)}." if step.due else "",
             )
+        case StepStatus.WAITING if isinstance(config, ActivityConfig) and config.poll:
+            return _poll_words(plan, config.poll, step, label)
         case StepStatus.WAITING:
             return _waiting_words(plan, step_id, step, label, waits_for)
         case _:
             return None
+
+
+def _poll_words(plan: Plan, poll: Poll, step: StepState, label: str) -> tuple[str, str]:
+    times = "once" if step.polls == 1 else f"{step.polls} times"
+    end = deadline(poll, step, plan.zone, step.since) if step.since else None
+    due = f"It is asked again at {clock(step.due)} and gives up at {clock(end)}." if step.due else ""
+    return f"{label} was asked {times}, and what it waits for ('{poll.until}') is not true yet.", due
 
 
 def _probe_words(step: StepState, label: str) -> tuple[str, str]:

@@ -86,7 +86,9 @@ class RunCheck:
                     message = f"Fencing token {event.fence} of '{event.step}' was granted after {newest}."
                     yield "fence_not_growing", message
                 self._fences[event.step] = max(event.fence, newest)
-            case e.ActivitySucceeded() | e.ActivityFailed() | e.ProbeFoundNothing() if event.fence != step.fence:
+            case e.ActivitySucceeded() | e.ActivityFailed() | e.ProbeFoundNothing() | e.PollAnswered() if (
+                event.fence != step.fence
+            ):
                 message = f"A result with fencing token {event.fence} of '{event.step}' was accepted"
                 yield "stale_result", f"{message}, but {step.fence} was the newest claim."
             case e.DecisionRecorded():

@@ -20,7 +20,7 @@ from signoff.core.definition import (
 )
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 from signoff.core.graph import topological_order
-from signoff.core.probes import CompiledProbe, compile_probe
+from signoff.core.probes import ANSWER, CompiledProbe, compile_probe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,7 @@ class Plan:
         skip_conditions: compiled safety condition of the skip rule by step id.
         zone: the definition's time zone.
         probes: compiled probe by step id.
+        polls: compiled `until` of a poll by step id.
     """
 
     definition: Definition
@@ -52,6 +53,7 @@ class Plan:
     skip_conditions: Mapping[str, Expression]
     zone: ZoneInfo
     probes: Mapping[str, CompiledProbe]
+    polls: Mapping[str, Expression]
 
     def label(self, step_id: str) -> str:
         """The label people read, for a step id."""
@@ -96,6 +98,11 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
             s.id: compile_probe(s.config.probe)
             for s in definition.steps
             if isinstance(s.config, ActivityConfig) and s.config.probe
+        },
+        polls={
+            s.id: compile_expression(s.config.poll.until, ANSWER)
+            for s in definition.steps
+            if isinstance(s.config, ActivityConfig) and s.config.poll
         },
     )
 

@@ -10,7 +10,8 @@ from signoff.core.definition import ActivityConfig, Probe
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 
 CALL = frozenset({"call"})
-ANSWER = frozenset({"call", "answer"})
+PROBED = frozenset({"call", "answer"})
+ANSWER = frozenset({"answer"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +38,8 @@ def compile_probe(probe: Probe) -> CompiledProbe:
     """Compile a valid probe."""
     return CompiledProbe(
         compile_template(probe.input, CALL)[0],
-        compile_expression(probe.happened, ANSWER),
-        compile_expression(probe.output, ANSWER) if probe.output else None,
+        compile_expression(probe.happened, PROBED),
+        compile_expression(probe.output, PROBED) if probe.output else None,
     )
 
 

@@ -138,7 +138,7 @@ def _attempts(
             case e.ActivitySucceeded():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
                 rows.pop((event.step, event.generation, event.attempt), None)
-            case e.ProbeFoundNothing():
+            case e.ProbeFoundNothing() | e.PollAnswered():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
                 rows.pop((event.step, event.generation, event.attempt), None)
             case e.ActivityFailed():
@@ -181,7 +181,9 @@ def _leased(plan: Plan, event: e.ActivityStarted) -> AttemptMoved:
     )
 
 
-def _moved(event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing, status: AttemptStatus) -> AttemptMoved:
+def _moved(
+    event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered, status: AttemptStatus
+) -> AttemptMoved:
     return AttemptMoved(event.step, event.generation, event.attempt, status, event.fence)
 
 

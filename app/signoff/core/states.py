@@ -150,6 +150,7 @@ class StepState:
         effect: 1, then one more where an operator declared a new effect.
         attempt: 1, 2, 3 … inside a generation; counted when it is scheduled.
         uncounted: how many of them were no tries of the work itself but probes.
+        polls: how many calls of an activity that polls were answered with "not yet".
         probe: number of the current probe of a lost call, from 1; 0 while none is needed.
         fence: fencing token of the newest claim; grows over all generations.
         changed: sequence of the event that last changed this step.
@@ -177,6 +178,7 @@ class StepState:
     key: str = ""
     uncounted: int = 0
     probe: int = 0
+    polls: int = 0
 
     @property
     def tries(self) -> int:

@@ -96,6 +96,7 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
         c.FireTimer: ACCEPTED,
         c.SkipStep: ACCEPTED,
     },
+    (StepKind.ACTIVITY, StepStatus.WAITING): {c.FireTimer: ACCEPTED, c.SkipStep: ACCEPTED},
     (StepKind.ACTIVITY, StepStatus.OUTCOME_UNKNOWN): {c.SkipStep: "outcome_unknown", c.ResolveOutcome: ACCEPTED},
     (StepKind.ACTIVITY, StepStatus.SUCCEEDED): {c.CompleteActivity: "already_known"},
     (StepKind.ACTIVITY, StepStatus.FAILED): {
@@ -258,10 +259,10 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     for a, targets in {
         "pending": "scheduled waiting failed blocked not_taken cancelled",
         "scheduled": "running retrying skipped cancelled pending",
-        "running": "succeeded retrying cancelled",
+        "running": "succeeded retrying waiting cancelled",
         "retrying": "scheduled failed outcome_unknown skipped cancelled pending",
         "outcome_unknown": "succeeded cancelled pending",
-        "waiting": "succeeded rejected expired failed skipped cancelled pending",
+        "waiting": "scheduled succeeded rejected expired failed skipped cancelled pending",
         "succeeded": "pending",
         "rejected": "pending",
         "failed": "pending skipped",

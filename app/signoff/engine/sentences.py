@@ -67,6 +67,9 @@ def _about_activity(event: e.Event, label: str) -> str:
             if event.probed:
                 return f"The probe found that {label} had happened: it succeeded."
             return f"{label} succeeded at attempt {event.attempt}."
+        case e.PollAnswered():
+            again = f", so it is asked again at {clock(event.due)}" if event.due else ""
+            return f"{label} was answered, but what it waits for is not true yet{again}."
         case e.ProbeFoundNothing():
             return f"The probe found that {label} had not happened."
         case e.OutcomeUnknown():

@@ -1,13 +1,18 @@
-"""What an effect contract needs: a probe where a lost call is looked up, and only there."""
+"""What effect contracts and repeated calls need: probes, polls that end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from signoff.core.calendar import find_zone
 from signoff.core.checks.steps import check_secrets
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import ActivityConfig, Definition, EffectContract, Probe, Step
+from signoff.core.definition import ActivityConfig, Definition, EffectContract, Poll, Probe, Step
+from signoff.core.polling import MAX_POLLS, most_polls
 from signoff.core.problem import Problem
+
+_ANY_DAY = datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def check_effects(d: Definition, around: Surroundings) -> Iterator[Problem]:
@@ -24,6 +29,28 @@ def check_effects(d: Definition, around: Surroundings) -> Iterator[Problem]:
                 message = f"'{s.label}' has a probe, but its contract is not to check first."
                 yield Problem("unused_probe", message, "Choose 'check_first' or remove it.", s.id, severity="warning")
             yield from _probe(s, probe, around)
+        if s.config.poll is not None:
+            yield from _poll(d, s, s.config, s.config.poll)
+
+
+def _poll(d: Definition, s: Step, c: ActivityConfig, poll: Poll) -> Iterator[Problem]:
+    if c.effect not in (EffectContract.IDEMPOTENT, EffectContract.COMPENSATABLE):
+        message = f"'{s.label}' polls, but its calls may not be repeated."
+        yield Problem("poll_effect", message, "Choose 'idempotent': polling only asks.", s.id)
+    if not poll.until.strip():
+        message = f"'{s.label}' polls, but does not say until what."
+        yield Problem("no_condition", message, "Give a condition such as answer.body.status == 'ready'.", s.id)
+    zone = find_zone(d.policies.zone)
+    if zone is None:
+        return
+    try:
+        count = most_polls(poll, zone, _ANY_DAY)
+    except ValueError as error:
+        yield Problem("bad_duration", f"In the polling of '{s.label}': {error}", "Correct the duration.", s.id)
+        return
+    if count > MAX_POLLS:
+        message = f"'{s.label}' could be asked more than {MAX_POLLS} times."
+        yield Problem("too_many_polls", message, "Ask less often, or not for so long.", s.id)
 
 
 def _probe(s: Step, probe: Probe, around: Surroundings) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ from signoff.core.expression import (
 )
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of, template_of
-from signoff.core.probes import ANSWER, CALL
+from signoff.core.probes import ANSWER, CALL, PROBED
 from signoff.core.problem import Problem
 
 MAX_STEP_EXPRESSIONS = 64
@@ -83,6 +83,9 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
             yield source, _Place(where, before[s.id], step=s.id)
         if isinstance(s.config, ActivityConfig) and s.config.probe:
             yield from _probe_places(s, s.config.probe, before[s.id])
+        if isinstance(s.config, ActivityConfig) and s.config.poll and s.config.poll.until.strip():
+            where = f"poll.until of '{s.label}'"
+            yield s.config.poll.until, _Place(where, before[s.id], step=s.id, condition=True, extra=ANSWER)
         if s.skip.condition:
             where = f"the skip condition of '{s.label}'"
             yield s.skip.condition, _Place(where, frozenset(graph) - {s.id}, step=s.id, condition=True)
@@ -97,9 +100,9 @@ def _probe_places(s: Step, probe: Probe, usable: frozenset[str]) -> Iterator[tup
         yield source, _Place(f"probe.input {path} of '{s.label}'", usable, step=s.id, extra=CALL)
     if probe.happened.strip():
         where = f"probe.happened of '{s.label}'"
-        yield probe.happened, _Place(where, usable, step=s.id, condition=True, extra=ANSWER)
+        yield probe.happened, _Place(where, usable, step=s.id, condition=True, extra=PROBED)
     if probe.output:
-        yield probe.output, _Place(f"probe.output of '{s.label}'", usable, step=s.id, extra=ANSWER)
+        yield probe.output, _Place(f"probe.output of '{s.label}'", usable, step=s.id, extra=PROBED)
 
 
 def _template_name(s: Step) -> str:

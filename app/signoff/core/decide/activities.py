@@ -10,9 +10,17 @@ from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.advance import after
 from signoff.core.decide.build import Build
-from signoff.core.decide.lost import OUTCOME_UNKNOWN, UNKNOWN_CODES, answer_lost, probe_failed, try_again_or_fail
+from signoff.core.decide.lost import (
+    OUTCOME_UNKNOWN,
+    UNKNOWN_CODES,
+    answer_lost,
+    not_yet,
+    probe_failed,
+    try_again_or_fail,
+)
 from signoff.core.definition import ActivityConfig, EffectContract, StepKind
 from signoff.core.digest import digest_of
+from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges, scope_of
 from signoff.core.forms import check_values
 from signoff.core.payload import plain_json
@@ -119,8 +127,12 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
         _probe_answered(build, command)
         return None
     output, error = _checked_output(build, command)
+    ready, error = (False, error) if error else _is_ready(build, command.step, output)
     if error:
         _attempt_over(build, command.step, step, error)
+        return None
+    if not ready:
+        not_yet(build, command.step)
         return None
     build.emit(
         e.ActivitySucceeded(
@@ -135,6 +147,15 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
     )
     after(build, command.step)
     return None
+
+
+def _is_ready(build: Build, step_id: str, output: Any) -> tuple[bool, ErrorInfo | None]:
+    """Whether the answer is the one that is waited for; it always is where nothing is polled."""
+    until = build.plan.polls.get(step_id)
+    try:
+        return until is None or until.decide({**scope_of(build.state), "answer": output}), None
+    except ExpressionError as problem:
+        return False, ErrorInfo("condition_error", f"It cannot be said whether to ask again. {problem}", False)
 
 
 def _probe_answered(build: Build, command: c.CompleteActivity) -> None:

@@ -41,6 +41,7 @@ from signoff.core.states import (
     Actor,
     ErrorInfo,
     RunStatus,
+    StepState,
     StepStatus,
     idempotency_key,
 )
@@ -144,11 +145,18 @@ def schedule(build: Build, step: Step, *, attempt: int) -> None:
             step=step.id,
             generation=state.generation,
             attempt=attempt,
-            key=idempotency_key(build.state.run_id, step.id, state),
+            key=call_key(build.state.run_id, step, state),
             input=build.plan.templates[step.id](scope_of(build.state)),
             queue_due=build.now + timedelta(seconds=queue_s) if queue_s else None,
         )
     )
+
+
+def call_key(run_id: str, step: Step, state: StepState) -> str:
+    """The idempotency key of the next call: every poll has its own, so that a service does not repeat its answer."""
+    key = idempotency_key(run_id, step.id, state)
+    polls = isinstance(step.config, ActivityConfig) and step.config.poll
+    return f"{key}/poll/{state.polls + 1}" if polls else key
 
 
 def _arm_wait(build: Build, step: Step, config: WaitConfig) -> None:

@@ -1,4 +1,4 @@
-"""After an attempt that gave no result: try again, probe whether a lost call happened, or ask a person."""
+"""After an attempt that gave no result: try or ask again, probe whether a lost call happened, or ask a person."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from signoff.core.decide.build import Build
 from signoff.core.definition import ActivityConfig, EffectContract
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
+from signoff.core.polling import next_poll_at
 from signoff.core.retry import may_retry, next_attempt_at, pause_s
 from signoff.core.states import ErrorInfo, idempotency_key
 
@@ -44,6 +45,30 @@ def try_again_or_fail(build: Build, step_id: str, error: ErrorInfo) -> None:
     else:
         fail_step(build, step_id, error)
         after(build, step_id)
+
+
+def not_yet(build: Build, step_id: str) -> None:
+    """What a poll waits for is not true yet: ask again, until the deadline."""
+    config, step = _config(build, step_id), build.state.steps[step_id]
+    assert config.poll is not None
+    due = None if build.state.stopping else next_poll_at(config.poll, step, build.plan.zone, build.now)
+    build.emit(
+        e.PollAnswered(
+            at=build.now,
+            step=step_id,
+            generation=step.generation,
+            attempt=step.attempt,
+            fence=step.fence,
+            due=due,
+        )
+    )
+    if due is not None:
+        settle_run(build)
+        return
+    times = "once" if step.polls == 0 else f"{step.polls + 1} times"
+    message = f"It was asked {times}, and '{config.poll.until}' did not become true in time."
+    fail_step(build, step_id, ErrorInfo("poll_deadline", message, False))
+    after(build, step_id)
 
 
 def answer_lost(build: Build, step_id: str, error: ErrorInfo) -> None:

@@ -26,6 +26,7 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.ActivitySucceeded: steps.succeeded,
     e.ActivityFailed: steps.attempt_failed,
     e.RetryArmed: steps.retry_armed,
+    e.PollAnswered: effects.polled,
     e.ProbeFoundNothing: effects.probe_found_nothing,
     e.OutcomeUnknown: effects.outcome_unknown,
     e.EffectConfirmed: effects.confirmed,

@@ -1,4 +1,4 @@
-"""How facts about lost answers change the state: probes, unknown outcomes and what people say about them."""
+"""How answers that end nothing change the state: polls, probes, unknown outcomes and what people say about them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ from signoff.core import events as e
 from signoff.core.altered import altered
 from signoff.core.evolve.steps import run_goes_on, with_output, with_step
 from signoff.core.plan import Plan
-from signoff.core.states import RunState, StepState, StepStatus
+from signoff.core.states import RunState, StepState, StepStatus, TimerKind
 
 
 def probe_found_nothing(plan: Plan, state: RunState, event: e.ProbeFoundNothing) -> RunState:
     """The lost call did not happen; what follows decides where the step goes."""
     return with_step(state, event.step, event.at, status=StepStatus.RETRYING, worker="", probe=0)
+
+
+def polled(plan: Plan, state: RunState, event: e.PollAnswered) -> RunState:
+    """Not yet: the step waits for its next call, whose tries are counted anew."""
+    old = state.steps[event.step]
+    return with_step(
+        state,
+        event.step,
+        event.at,
+        status=StepStatus.WAITING,
+        timer=TimerKind.RETRY if event.due else None,
+        due=event.due,
+        uncounted=old.attempt,
+        polls=old.polls + 1,
+        worker="",
+    )
 
 
 def outcome_unknown(plan: Plan, state: RunState, event: e.OutcomeUnknown) -> RunState:

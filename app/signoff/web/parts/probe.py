@@ -1,4 +1,4 @@
-"""The part of the designer's side panel that says how to find out whether a lost call happened."""
+"""The parts of the designer's side panel about further calls: probes of lost ones, and polling."""
 
 from __future__ import annotations
 
@@ -6,11 +6,34 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, Probe
+from signoff.core.definition import ActivityConfig, Poll, Probe
 from signoff.core.validate import Surroundings
 from signoff.web.parts.forms import NOTHING
 from signoff.web.parts.inputs import choice_input, text_input
 from signoff.web.parts.rows import MappingRows
+
+
+def poll_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]:
+    """Editors for asking again until an answer is right; without a condition nothing is polled."""
+    poll = c.poll or Poll()
+
+    def change(**changes: Any) -> None:
+        nonlocal poll
+        poll = replace(poll, **changes)
+        config(poll=None if poll == Poll() else poll)
+
+    return [
+        text_input(
+            "Asked again until",
+            poll.until,
+            lambda v: change(until=v.strip().removeprefix("=")),
+            help="an expression over the answer, such as answer.body.status == 'ready'; empty: asked once",
+        ),
+        text_input("Pause between calls", poll.every, lambda v: change(every=v.strip()), help="such as PT1M", limit=40),
+        text_input(
+            "Gives up after", poll.for_, lambda v: change(for_=v.strip()), help="such as PT6H; then it fails", limit=40
+        ),
+    ]
 
 
 def probe_inputs(c: ActivityConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:
