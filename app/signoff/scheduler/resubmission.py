@@ -14,7 +14,7 @@ from signoff.scheduler.errors import (
 )
 from signoff.scheduler.propagation import path_between
 from signoff.scheduler.states import BLOCKED, PENDING, READY, RUNNING, SUCCEEDED, TaskState
-from signoff.scheduler.table import FIRST_GENERATION
+from signoff.scheduler.table import FIRST_GENERATION, without_target
 
 
 def check_again(core: SchedulerCore, task: Any, generation: int | None) -> tuple[int, int | None]:
@@ -136,7 +136,11 @@ def refuse_edge(
     for made in dependencies:
         source = table.index.get(made)
         if isinstance(source, int):
-            table.forget_newest(source, slot)
+            targets = table.after[source]
+            if isinstance(targets, list) and targets[-1] == slot:
+                targets.pop()
+            elif targets == slot or (isinstance(targets, tuple) and targets[-1:] == (slot,)):
+                table.after[source] = without_target(targets, slot)
         elif source is not None and slot in source:
             table.leave_unknown(made, source, slot)
     return core.refuse(_edge_error(task, dependency))

@@ -6,7 +6,7 @@ from typing import Any
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.resubmission import prepare, refuse_edge, settle
 from signoff.scheduler.states import READY, SUCCEEDED
-from signoff.scheduler.table import FEW, Place
+from signoff.scheduler.table import Place, Several, with_target
 
 type Ids = tuple[Any, ...]
 
@@ -48,15 +48,12 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
                     continue
                 after[source] = (targets, slot)
             elif not targets:
-                if bad < 0 and table.state[source] > SUCCEEDED:
-                    bad = source
+                bad = source if bad < 0 and table.state[source] > SUCCEEDED else bad
                 continue
             elif targets[-1] is slot:
                 continue
-            elif isinstance(targets, list):
-                targets.append(slot)
             else:
-                after[source] = (*targets, slot) if len(targets) < FEW else [*targets, slot]
+                after[source] = with_target(targets, slot)
         elif source is None:
             if not core.accept_unknown or dependency == task:
                 raise refuse_edge(core, slot, task, dependency, dependencies)
@@ -64,27 +61,35 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
             table.unknown += 1
         elif source[-1] is slot:
             continue
-        elif isinstance(source, list):
-            source.append(slot)
         else:
-            index[dependency] = (*source, slot) if len(source) < FEW else [*source, slot]
+            index[dependency] = with_target(source, slot)
         missing += 1
     index[task], table.ids[slot], table.size = slot, task, slot + 1
     if dependencies:
         table.dependencies[slot] = dependencies
         table.missing[slot] += missing
     if place is not None and type(place) is not int:
-        after[slot] = place if len(place) > 1 else place[0]  # one dependent needs no tuple
-        table.unknown -= 1
-        core.suspect = not (core.started or core.trusted)
+        _take_over(core, slot, place)
     if bad >= 0 or core.unusual:
         settle(core, task, slot, bad)
     elif not missing:
-        table.state[slot] = READY
-        core.fresh.append(slot)
-        if core.timings:
-            table.since[slot] = core.clock()
+        _make_ready(core, slot)
     return slot
+
+
+def _make_ready(core: SchedulerCore, slot: int) -> None:
+    """Queue a task that waits for nothing."""
+    core.table.state[slot] = READY
+    core.fresh.append(slot)
+    if core.timings:
+        core.table.since[slot] = core.clock()
+
+
+def _take_over(core: SchedulerCore, slot: int, waiting: Several) -> None:
+    """What waited for an id waits for the task that has it now; a cycle may have come about."""
+    core.table.after[slot] = waiting if len(waiting) > 1 else waiting[0]
+    core.table.unknown -= 1
+    core.suspect = not (core.started or core.trusted)
 
 
 def _known(

@@ -139,11 +139,12 @@ class TaskTable:
             self.index[dependency] = (slot,)
             self.unknown += 1
         elif not isinstance(source, int):
-            self.index[dependency] = _with(source, slot)
+            self.index[dependency] = with_target(source, slot)
         elif self.state[source] >= SUCCEEDED:
             return 0
         else:
-            self.after[source] = _with(self.after[source], slot)
+            old = self.after[source]
+            self.after[source] = slot if old is None else with_target((old,) if isinstance(old, int) else old, slot)
         return 1
 
     def unlink(self, slot: int) -> None:
@@ -152,20 +153,11 @@ class TaskTable:
             source = self.index.get(dependency)
             if isinstance(source, int):
                 if self.state[source] < SUCCEEDED:
-                    self.after[source] = _without(self.after[source], slot)
+                    self.after[source] = without_target(self.after[source], slot)
             elif source is not None:
                 self.leave_unknown(dependency, source, slot)
         for dependency in self.optional.get(slot, ()):
             self._cut_optional(slot, dependency)
-
-    def forget_newest(self, source: int, slot: int) -> None:
-        """Take back the newest edge of ``source`` if it leads into this slot."""
-        targets = self.after[source]
-        if isinstance(targets, list):
-            if targets[-1] == slot:
-                targets.pop()
-        elif targets == slot or (isinstance(targets, tuple) and targets[-1:] == (slot,)):
-            self.after[source] = _without(targets, slot)
 
     def leave_unknown(self, dependency: Any, waiting: Several, slot: int) -> None:
         """Let a version wait no more for an id that nobody submitted yet; ``waiting`` is what ``index`` has for it."""
@@ -206,15 +198,16 @@ def as_list(targets: Targets) -> list[int]:
     return list(targets) if targets else []
 
 
-def _with(targets: Targets, slot: int) -> Targets:
+def with_target(targets: Several, slot: int) -> Several:
+    """One or more dependents, and one more."""
     if isinstance(targets, list):
         targets.append(slot)
         return targets
-    more = [*as_list(targets), slot]
-    return more if len(more) > FEW else tuple(more)
+    return (*targets, slot) if len(targets) < FEW else [*targets, slot]
 
 
-def _without(targets: Targets, slot: int) -> Targets:
+def without_target(targets: Targets, slot: int) -> Targets:
+    """The dependents but for one, in the smallest form."""
     left = [target for target in as_list(targets) if target != slot]
     return (left if len(left) > FEW else tuple(left)) if left else None
 
