@@ -22,7 +22,7 @@ from signoff.core.react import (
     implied_attempt,
     implied_dead_letters,
     implied_signal,
-    implied_timer,
+    implied_timers,
     implies_open_approval,
 )
 from signoff.core.states import RunState
@@ -82,10 +82,9 @@ class Rows:
 
     def check(self, plan: Plan, state: RunState) -> None:
         """Open rows are exactly those that the state implies."""
-        timers, attempts, approvals = {}, {}, set()
+        attempts, approvals = {}, set()
+        timers = {(t.step, str(t.kind), t.generation, t.attempt): t for t in implied_timers(state)}
         for i, s in state.steps.items():
-            if timer := implied_timer(state, i):
-                timers[i, str(timer.kind), timer.generation, timer.attempt] = timer
             if status := implied_attempt(state, i):
                 attempts[i, s.generation, s.attempt] = status
             if implies_open_approval(state, i):

@@ -14,7 +14,7 @@ from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implied_attempt, implied_dead_letters, implied_timer, implies_open_approval
+from signoff.core.react import implied_attempt, implied_dead_letters, implied_timers, implies_open_approval
 from signoff.core.states import RunState
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import sqlite_module
@@ -106,12 +106,11 @@ class Auditor:
 
     def _rows_of(self, pk: int, ledger: RunLedger) -> None:
         state = ledger.mirror
-        attempts, timers, approvals = {}, set(), {}
+        attempts, approvals = {}, {}
+        timers = {(t.step, str(t.kind), t.generation, t.attempt, to_micros(t.due)) for t in implied_timers(state)}
         for i, s in state.steps.items():
             if status := implied_attempt(state, i):
                 attempts[i, s.generation, s.attempt] = str(status)
-            if timer := implied_timer(state, i):
-                timers.add((i, str(timer.kind), timer.generation, timer.attempt, to_micros(timer.due)))
             if implies_open_approval(state, i) and s.approval:
                 voted = {v.person for v in s.approval.votes}
                 given = sum(v.outcome == "approved" for v in s.approval.votes)

@@ -17,17 +17,23 @@ _DURATION = re.compile(
     r"(?:T(?=.)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,6})?)S)?)?",
     re.ASCII,
 )
+WORKING = " WORKING"
 MAX_DURATION_DAYS = 3660
+MAX_WORKING_HOURS = 2000
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """An ISO 8601 duration. Months and days count on the calendar of a zone, seconds are exact."""
+    """An ISO 8601 duration. Months and days count on the calendar of a zone, seconds are exact.
+
+    Where `working`, days are working days and seconds pass only while the business calendar is open; see `worktime`.
+    """
 
     months: int = 0
     days: int = 0
     seconds: float = 0.0
+    working: bool = False
 
     @property
     def is_zero(self) -> bool:
@@ -36,20 +42,26 @@ class Duration:
 
 
 def parse_duration(text: str) -> Duration:
-    """Read a duration such as `PT2H30M`, `P3D` or `P1M2W`.
+    """Read a duration such as `PT2H30M`, `P3D`, `P1M2W` or, on the business calendar, `P2D working`.
 
     Raises:
         ValueError: with a sentence, where the text is no ISO 8601 duration or longer than ten years.
     """
-    match = _DURATION.fullmatch(text.strip().upper())
-    if not match:
+    iso, word, rest = text.strip().upper().partition(WORKING)
+    match = _DURATION.fullmatch(iso)
+    if not match or rest:
         raise ValueError(f"'{text[:40]}' is not an ISO 8601 duration such as PT2H, P3D or P1M.")
     part = {k: float(v) if v else 0.0 for k, v in match.groupdict().items()}
     found = Duration(
         months=int(part["years"] * 12 + part["months"]),
         days=int(part["weeks"] * 7 + part["days"]),
         seconds=part["hours"] * 3600 + part["minutes"] * 60 + part["seconds"],
+        working=bool(word),
     )
+    if found.working and (found.months or part["weeks"]):
+        raise ValueError(f"'{text[:40]}' counts working time in weeks or months; say it in days or hours.")
+    if found.working and found.seconds > MAX_WORKING_HOURS * 3600:
+        raise ValueError(f"'{text[:40]}' is longer than {MAX_WORKING_HOURS} working hours.")
     if found.months * 31 + found.days + found.seconds / 86400 > MAX_DURATION_DAYS:
         raise ValueError(f"'{text[:40]}' is longer than ten years.")
     return found
@@ -64,7 +76,13 @@ def find_zone(name: str) -> ZoneInfo | None:
 
 
 def add_duration(at: datetime, duration: Duration, zone: ZoneInfo) -> datetime:
-    """`at` plus the duration: months and days on the wall clock of `zone`, then exact seconds."""
+    """`at` plus the duration: months and days on the wall clock of `zone`, then exact seconds.
+
+    Raises:
+        ValueError: working time, which needs a business calendar; see `worktime`.
+    """
+    if duration.working:
+        raise ValueError("Working time needs a business calendar.")
     result = at
     if duration.months or duration.days:
         local = at.astimezone(zone).replace(tzinfo=None)

@@ -46,6 +46,15 @@ class RunStarted(Event):
     actor: Actor
     business_key: str = ""
     input: dict[str, Any] = field(default_factory=dict)
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlinePassed(Event):
+    """The run should have ended by `due`; `at` is when that was noticed."""
+
+    wire: ClassVar[str] = "run.deadline_passed"
+    due: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +283,7 @@ class EvidenceRecorded(Event):
 
 ALL_EVENTS: tuple[type[Event], ...] = (
     RunStarted,
+    DeadlinePassed,
     RunPaused,
     RunResumed,
     RunStalled,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from signoff.core.definition import ActivityConfig, FormConfig, Join, Poll, SignalConfig, StepKind
+from signoff.core.definition import ActivityConfig, DeadlinePolicy, FormConfig, Join, Poll, SignalConfig, StepKind
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.polling import deadline
@@ -99,9 +99,9 @@ def explain(
     steps = tuple(with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
     return RunExplanation(
         status=state.status,
-        sentence=_run_sentence(plan, state, steps),
+        sentence=_run_sentence(plan, state, steps) + _overdue(state),
         since=state.since,
-        next=_run_next(state, steps),
+        next=_run_next(state, steps) + _deadline(plan, state),
         actions=tuple(a for a in _run_actions(state) if a in may),
         steps=steps,
     )
@@ -113,6 +113,19 @@ def with_progress(told: StepExplanation, reported: Progress | None) -> StepExpla
         return told
     said = sentence(f"It reported {reported.said or 'that it is alive'} ({reported.at:%H:%M:%S} UTC)")
     return replace(told, sentence=f"{told.sentence} {said}", progress=reported)
+
+
+def _overdue(state: RunState) -> str:
+    return " It is overdue: its deadline has passed." if state.overdue and not state.is_terminal else ""
+
+
+def _deadline(plan: Plan, state: RunState) -> str:
+    if state.deadline is None or state.is_terminal or state.stopping:
+        return ""
+    if state.status is RunStatus.PAUSED:
+        return " Its deadline moves by the length of the pause."
+    stops = plan.definition.policies.on_deadline is not DeadlinePolicy.NOTIFY
+    return f" It must end by {clock(state.deadline)}, or it is {'stopped' if stops else 'overdue'}."
 
 
 def _run_actions(state: RunState) -> tuple[str, ...]:
@@ -268,7 +281,7 @@ def _open_words(
 
 def _poll_words(plan: Plan, poll: Poll, step: StepState, label: str) -> tuple[str, str]:
     times = "once" if step.polls == 1 else f"{step.polls} times"
-    end = deadline(poll, step, plan.zone, step.since) if step.since else None
+    end = deadline(poll, step, plan.worktime, step.since) if step.since else None
     due = f"It is asked again at {clock(step.due)} and gives up at {clock(end)}." if step.due else ""
     return f"{label} was asked {times}, and what it waits for ('{poll.until}') is not true yet.", due
 

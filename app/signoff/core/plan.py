@@ -21,6 +21,7 @@ from signoff.core.definition import (
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
 from signoff.core.graph import topological_order
 from signoff.core.probes import ANSWER, CompiledProbe, compile_probe
+from signoff.core.worktime import WorkTime, compile_calendar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ class Plan:
         conditions: compiled `when` by edge key.
         templates: compiled mapping of each step, as `template_of` gives it, by step id.
         skip_conditions: compiled safety condition of the skip rule by step id.
-        zone: the definition's time zone.
+        worktime: the definition's business calendar in its time zone.
         probes: compiled probe by step id.
         polls: compiled `until` of a poll by step id.
     """
@@ -51,7 +52,7 @@ class Plan:
     conditions: Mapping[str, Expression]
     templates: Mapping[str, Template]
     skip_conditions: Mapping[str, Expression]
-    zone: ZoneInfo
+    worktime: WorkTime
     probes: Mapping[str, CompiledProbe]
     polls: Mapping[str, Expression]
 
@@ -93,7 +94,7 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
         conditions={e.key: compile_expression(e.when) for e in definition.edges if e.when},
         templates={s.id: compile_template(template_of(s))[0] for s in definition.steps},
         skip_conditions={s.id: compile_expression(s.skip.condition) for s in definition.steps if s.skip.condition},
-        zone=find_zone(definition.policies.zone) or ZoneInfo("UTC"),
+        worktime=compile_calendar(definition.policies.calendar, find_zone(definition.policies.zone) or ZoneInfo("UTC")),
         probes={
             s.id: compile_probe(s.config.probe)
             for s in definition.steps

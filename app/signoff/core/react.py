@@ -28,7 +28,7 @@ from signoff.core.effects import (
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
-from signoff.core.states import RunState, RunStatus, StepStatus
+from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind
 
 CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
 
@@ -39,6 +39,18 @@ def implied_timer(run: RunState, step_id: str) -> TimerSet | None:
     if step is None or step.timer is None or step.due is None or run.is_terminal or run.status is RunStatus.PAUSED:
         return None
     return TimerSet(step_id, step.timer, step.generation, step.attempt, step.due)
+
+
+def implied_deadline(run: RunState) -> TimerSet | None:
+    """The timer of the whole run, or None; its step is empty."""
+    held = run.is_terminal or run.status is RunStatus.PAUSED or run.stopping
+    return None if run.deadline is None or held else TimerSet("", TimerKind.DEADLINE, 0, 0, run.deadline)
+
+
+def implied_timers(run: RunState) -> list[TimerSet]:
+    """Every timer that must be armed for a run."""
+    found = [implied_deadline(run), *(implied_timer(run, i) for i in run.steps)]
+    return [timer for timer in found if timer]
 
 
 def implied_attempt(run: RunState, step_id: str) -> AttemptStatus | None:
@@ -87,17 +99,14 @@ def react(
     effects: list[Effect] = []
     whole = before.status is not after.status
     touched = [i for i, s in after.steps.items() if whole or before.steps.get(i) is not s]
+    if after.deadline or before.deadline:
+        _timer(implied_deadline(before), implied_deadline(after), effects)
     for step in touched:
-        was, now = implied_timer(before, step), implied_timer(after, step)
-        if was != now:
-            if was:
-                effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
-            if now:
-                effects.append(now)
+        _timer(implied_timer(before, step), implied_timer(after, step), effects)
         _signals(earlier or plan, plan, before, after, step, effects)
     for step in before.steps:
-        if step not in after.steps and (was := implied_timer(before, step)):
-            effects.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
+        if step not in after.steps:
+            _timer(implied_timer(before, step), None, effects)
     _attempts(plan, before, after, events, touched, effects)
     _approvals(plan, before, after, events, touched, effects)
     _dead_letters(earlier or plan, plan, before, after, effects)
@@ -111,6 +120,14 @@ def _signals(earlier: Plan, plan: Plan, before: RunState, after: RunState, step:
     if was != now:
         if was:
             out.append(SignalWaitGone(was.step, was.generation, was.name, was.key))
+        if now:
+            out.append(now)
+
+
+def _timer(was: TimerSet | None, now: TimerSet | None, out: list[Effect]) -> None:
+    if was != now:
+        if was:
+            out.append(TimerCleared(was.step, was.kind, was.generation, was.attempt, was.due))
         if now:
             out.append(now)
 
@@ -249,6 +266,8 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
                 out.append(Notice("work.returned", event.step, data))
             case e.ApprovalVoided() | e.FormVoided():
                 out.append(Notice(event.wire, event.step, {"reason": event.reason}))
+            case e.DeadlinePassed():
+                out.append(Notice("run.overdue", "", {"due": event.due.isoformat()}))
             case e.RunStalled():
                 out.append(Notice("run.stalled", "", {"reason": event.reason}))
             case e.RunEnded():

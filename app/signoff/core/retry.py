@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import overload
 
 from signoff.core.definition import EffectContract, RetryPolicy
 from signoff.core.states import ErrorInfo
@@ -40,6 +41,29 @@ def pause_s(policy: RetryPolicy, attempt: int, jitter: float) -> float:
     """Seconds between attempt `attempt` and the next one."""
     pause = min(policy.initial_s * policy.multiplier ** min(attempt - 1, 60), policy.cap_s)
     return pause * (1 + policy.jitter * jitter)
+
+
+@overload
+def within_total(policy: RetryPolicy, first: datetime, now: datetime, limit_s: float) -> datetime: ...
+
+
+@overload
+def within_total(policy: RetryPolicy, first: datetime, now: datetime, limit_s: float | None) -> datetime | None: ...
+
+
+def within_total(policy: RetryPolicy, first: datetime, now: datetime, limit_s: float | None) -> datetime | None:
+    """When something must be over that may take `limit_s` seconds and not outlast the total time; None: never.
+
+    Args:
+        policy: of the step.
+        first: when attempt 1 of this generation was scheduled; the total time counts from there.
+        now: aware UTC.
+        limit_s: its own limit, None where it has none.
+    """
+    limits = [now + timedelta(seconds=limit_s)] if limit_s else []
+    if policy.total_s is not None:
+        limits.append(max(now, first + timedelta(seconds=policy.total_s)))
+    return min(limits, default=None)
 
 
 def may_retry(policy: RetryPolicy, effect: EffectContract, error: ErrorInfo) -> bool:

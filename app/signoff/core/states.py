@@ -74,6 +74,7 @@ class TimerKind(StrEnum):
     EXPIRY = "expiry"
     QUEUE = "queue"
     RUN = "run"
+    DEADLINE = "deadline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,8 @@ class RunState:
         reason: why the run is stalled, paused, cancelling or over, as a sentence.
         input_changed: sequence of the last edit of the input, 0 before the first.
         retired: steps that had begun and are not in the present version any more, as they were.
+        deadline: when the run should have ended, while that is still to come; its clock stops in a pause.
+        overdue: that time has passed.
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
     """
 
@@ -217,6 +220,8 @@ class RunState:
     stopping: str = ""
     paused_at: datetime | None = None
     input_changed: int = 0
+    deadline: datetime | None = None
+    overdue: bool = False
     input: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)

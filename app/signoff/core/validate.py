@@ -13,6 +13,7 @@ from signoff.core.checks.names import NAME, check_fields, check_names, check_ste
 from signoff.core.checks.shape import check_edges, check_shape
 from signoff.core.checks.steps import check_steps
 from signoff.core.checks.surroundings import Surroundings
+from signoff.core.checks.times import check_times
 from signoff.core.definition import Definition
 from signoff.core.problem import Problem
 
@@ -20,6 +21,7 @@ __all__ = ["NAME", "Surroundings", "is_publishable", "validate"]
 
 _CHECKS: tuple[Callable[[Definition, Surroundings], Iterable[Problem]], ...] = (
     check_names,
+    check_times,
     check_step_names,
     check_fields,
     check_edges,

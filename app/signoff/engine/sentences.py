@@ -32,6 +32,8 @@ def _about_run(event: e.Event) -> str:
         case e.RunStarted():
             key = f" for '{event.business_key}'" if event.business_key else ""
             return f"{event.actor.shown} started the run{key} with version {event.definition_version}."
+        case e.DeadlinePassed():
+            return f"The run did not end by its deadline, {clock(event.due)}."
         case e.RunPaused():
             return f"{event.actor.shown} paused the run: {event.reason}"
         case e.RunResumed():

@@ -24,7 +24,7 @@ from signoff.core.react import (
     implied_attempt,
     implied_dead_letters,
     implied_signal,
-    implied_timer,
+    implied_timers,
     implies_open_approval,
 )
 from signoff.core.states import RunState
@@ -207,17 +207,17 @@ def _attempts(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
         yield "attempt_missing", f"Attempt {attempt} of '{step}' should be {status}, but has no open row."
 
 
+def _whose(step: str) -> str:
+    return f"'{step}'" if step else "the run"
+
+
 def _timers(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
-    implied = {
-        (i, str(t.kind), t.generation, t.attempt, to_micros(t.due))
-        for i in state.steps
-        if (t := implied_timer(state, i))
-    }
+    implied = {(t.step, str(t.kind), t.generation, t.attempt, to_micros(t.due)) for t in implied_timers(state)}
     armed = set(rows.timers())
     for step, kind, *_ in sorted(implied - armed):
-        yield "timer_missing", f"The {kind} timer of '{step}' should be armed, but is not."
+        yield "timer_missing", f"The {kind} timer of {_whose(step)} should be armed, but is not."
     for step, kind, *_ in sorted(armed - implied):
-        yield "timer_unexpected", f"A {kind} timer of '{step}' is armed that nothing asks for."
+        yield "timer_unexpected", f"A {kind} timer of {_whose(step)} is armed that nothing asks for."
 
 
 def _signals(rows: RunRows, plan: Plan, state: RunState) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import ActivityConfig, Definition, EffectContract, Poll, Probe, Step
 from signoff.core.polling import MAX_POLLS, most_polls
 from signoff.core.problem import Problem
+from signoff.core.worktime import compile_calendar
 
 _ANY_DAY = datetime(2027, 1, 1, tzinfo=UTC)
 
@@ -44,7 +45,7 @@ def _poll(d: Definition, s: Step, c: ActivityConfig, poll: Poll) -> Iterator[Pro
     if zone is None:
         return
     try:
-        count = most_polls(poll, zone, _ANY_DAY)
+        count = most_polls(poll, compile_calendar(d.policies.calendar, zone), _ANY_DAY)
     except ValueError as error:
         yield Problem("bad_duration", f"In the polling of '{s.label}': {error}", "Correct the duration.", s.id)
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from signoff.core.calendar import find_zone
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import MAX_STEPS, Definition, Field, FieldType, StepKind
 from signoff.core.problem import Problem
@@ -16,7 +15,7 @@ _NAME_REMEDY = "Use a lower-case letter, then lower-case letters, digits and und
 
 
 def check_names(d: Definition, _: Surroundings) -> Iterator[Problem]:
-    """The definition's own name, title, size and zone."""
+    """The definition's own name, title and size."""
     if not NAME.fullmatch(d.name):
         yield Problem("bad_name", f"The definition's name '{d.name[:60]}' is not a name.", _NAME_REMEDY, path="name")
     if not d.title.strip() or len(d.title) > MAX_LABEL_CHARS:
@@ -31,9 +30,6 @@ def check_names(d: Definition, _: Surroundings) -> Iterator[Problem]:
             f"The definition has {len(d.steps)} steps; at most {MAX_STEPS} are allowed. Over the limit: {over}.",
             "Remove steps or move part of the process into a definition of its own.",
         )
-    if find_zone(d.policies.zone) is None:
-        message = f"The time zone '{d.policies.zone[:60]}' is not known."
-        yield Problem("unknown_zone", message, "Use an IANA name such as Europe/Berlin.", path="policies.zone")
 
 
 def check_step_names(d: Definition, _: Surroundings) -> Iterator[Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from signoff.core import commands as c
@@ -25,6 +24,7 @@ from signoff.core.flow import resolve_edges, scope_of
 from signoff.core.forms import check_values
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
+from signoff.core.retry import within_total
 from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus, idempotency_key
 from signoff.errors import InvalidInput
 
@@ -58,7 +58,7 @@ def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
             attempt=step.attempt,
             fence=step.fence + 1,
             worker=command.actor.id,
-            run_due=build.now + timedelta(seconds=config.timeouts.run_s),
+            run_due=within_total(config.retry, step.first_scheduled_at or build.now, build.now, config.timeouts.run_s),
         )
     )
     return None

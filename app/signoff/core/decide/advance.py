@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from signoff.core import events as e
-from signoff.core.calendar import add_duration, parse_duration, parse_local
+from signoff.core.calendar import parse_local
 from signoff.core.decide.awaiting import await_signal
 from signoff.core.decide.build import Build
 from signoff.core.decide.opening import open_approval, open_form
@@ -36,6 +35,7 @@ from signoff.core.flow import (
 )
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
+from signoff.core.retry import within_total
 from signoff.core.states import (
     ACTIVE_STEPS,
     Actor,
@@ -138,7 +138,7 @@ def schedule(build: Build, step: Step, *, attempt: int) -> None:
     config = step.config
     assert isinstance(config, ActivityConfig)
     state = build.state.steps[step.id]
-    queue_s = config.timeouts.queue_s
+    first = state.first_scheduled_at if attempt > 1 else None
     build.emit(
         e.ActivityScheduled(
             at=build.now,
@@ -147,7 +147,7 @@ def schedule(build: Build, step: Step, *, attempt: int) -> None:
             attempt=attempt,
             key=call_key(build.state.run_id, step, state),
             input=build.plan.templates[step.id](scope_of(build.state)),
-            queue_due=build.now + timedelta(seconds=queue_s) if queue_s else None,
+            queue_due=within_total(config.retry, first or build.now, build.now, config.timeouts.queue_s),
         )
     )
 
@@ -160,13 +160,12 @@ def call_key(run_id: str, step: Step, state: StepState) -> str:
 
 
 def _arm_wait(build: Build, step: Step, config: WaitConfig) -> None:
-    zone = build.plan.zone
     if config.duration:
-        due = add_duration(build.now, parse_duration(config.duration), zone)
+        due = build.plan.worktime.later(build.now, config.duration)
     else:
         text = build.plan.templates[step.id](scope_of(build.state))
         try:
-            due = parse_local(str(text), zone)
+            due = parse_local(str(text), build.plan.worktime.zone)
         except ValueError as error:
             raise ExpressionError(str(error)) from None
     generation = build.state.steps[step.id].generation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from signoff.core import events as e
-from signoff.core.calendar import add_duration, parse_duration
 from signoff.core.decide.build import Build
 from signoff.core.definition import SignalConfig, Step
 from signoff.core.expression import ExpressionError
@@ -18,7 +17,7 @@ def await_signal(build: Build, step: Step, config: SignalConfig) -> None:
     Raises:
         ExpressionError: the key is missing, or neither a text nor a number.
     """
-    due = add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
+    due = build.plan.worktime.later(build.now, config.expires) if config.expires else None
     build.emit(
         e.SignalAwaited(
             at=build.now,

@@ -51,7 +51,7 @@ def not_yet(build: Build, step_id: str) -> None:
     """What a poll waits for is not true yet: ask again, until the deadline."""
     config, step = _config(build, step_id), build.state.steps[step_id]
     assert config.poll is not None
-    due = None if build.state.stopping else next_poll_at(config.poll, step, build.plan.zone, build.now)
+    due = None if build.state.stopping else next_poll_at(config.poll, step, build.plan.worktime, build.now)
     build.emit(
         e.PollAnswered(
             at=build.now,

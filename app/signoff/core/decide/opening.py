@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from signoff.core.calendar import add_duration, parse_duration
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, Step
 from signoff.core.events import ApprovalOpened, FormOpened
@@ -94,7 +93,7 @@ def _members(build: Build, config: AskingConfig) -> list[str]:
 
 
 def _due(build: Build, config: AskingConfig) -> datetime | None:
-    return add_duration(build.now, parse_duration(config.expires), build.plan.zone) if config.expires else None
+    return build.plan.worktime.later(build.now, config.expires) if config.expires else None
 
 
 def deciders_elsewhere(build: Build, step_id: str, among: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from signoff.core.rejection import Rejection
 
 def start(build: Build, command: StartRun) -> Rejection | None:
     """Check the typed input, record the start, begin the first steps."""
-    plan = build.plan
+    plan, policies = build.plan, build.plan.definition.policies
     if build.state.sequence:
         return Rejection("already_started", f"Run '{command.run_id}' has already been started.", "Open it.", known=True)
     clean, problems = check_values(plan.definition.input, command.input, what=f"the input of '{plan.definition.title}'")
@@ -33,6 +33,7 @@ def start(build: Build, command: StartRun) -> Rejection | None:
             actor=command.actor,
             business_key=command.business_key,
             input=clean,
+            deadline=plan.worktime.later(build.now, policies.deadline) if policies.deadline else None,
         )
     )
     advance(build, plan.steps)

@@ -7,10 +7,10 @@ from typing import assert_never
 from signoff.core import events as e
 from signoff.core.commands import FireTimer
 from signoff.core.decide.activities import attempt_timed_out
-from signoff.core.decide.advance import after, fail_step, schedule
+from signoff.core.decide.advance import after, fail_step, schedule, settle_run, stop
 from signoff.core.decide.build import Build
 from signoff.core.decide.lost import schedule_probe
-from signoff.core.definition import StepKind
+from signoff.core.definition import DeadlinePolicy, StepKind
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges
 from signoff.core.rejection import Rejection
@@ -19,6 +19,8 @@ from signoff.core.states import ErrorInfo, RunStatus, TimerKind
 
 def fire(build: Build, command: FireTimer) -> Rejection | None:
     """Act on a due timer."""
+    if command.timer is TimerKind.DEADLINE:
+        return _deadline(build)
     state = build.state
     step = state.steps.get(command.step)
     if (
@@ -56,6 +58,22 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
             attempt_timed_out(build, command.step, "It did not answer within its run time.", "run_timeout")
         case _:
             assert_never(command.timer)
+    return None
+
+
+def _deadline(build: Build) -> Rejection | None:
+    """The run should have ended by now: say so, or stop it, as its definition wants."""
+    state, now = build.state, build.now
+    due = state.deadline
+    if due is None or state.is_terminal or state.status is RunStatus.PAUSED or state.stopping:
+        return Rejection("obsolete_timer", "The deadline of the run is obsolete.", "Nothing to do.")
+    if due > now:
+        return Rejection("not_due", f"The deadline of the run is {due.isoformat()}.", "Wait.", evidence=False)
+    build.emit(e.DeadlinePassed(at=now, due=due))
+    policies = build.plan.definition.policies
+    if policies.on_deadline is not DeadlinePolicy.NOTIFY:
+        stop(build, "failed", f"The run did not end within {policies.deadline}.")
+        settle_run(build)
     return None
 
 

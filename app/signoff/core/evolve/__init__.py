@@ -13,6 +13,7 @@ from signoff.core.states import RunState
 
 _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.RunStarted: runs.started,
+    e.DeadlinePassed: runs.deadline_passed,
     e.RunPaused: runs.paused,
     e.RunResumed: runs.resumed,
     e.RunStalled: runs.stalled,

@@ -24,10 +24,16 @@ def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
         started_by=event.actor.id,
         business_key=event.business_key,
         input=event.input,
+        deadline=event.deadline,
         steps={i: StepState(since=event.at, changed=state.sequence) for i in plan.steps},
         edges={},
         outputs={},
     )
+
+
+def deadline_passed(plan: Plan, state: RunState, event: e.DeadlinePassed) -> RunState:
+    """The run is overdue; what follows says whether it goes on."""
+    return altered(state, deadline=None, overdue=True)
 
 
 def paused(plan: Plan, state: RunState, event: e.RunPaused) -> RunState:
@@ -58,7 +64,8 @@ def _clocks_go_on(state: RunState, at: datetime) -> RunState:
             due=s.due + stood if s.due else None,
             first_scheduled_at=first + (at - max(began, first)) if first else None,
         )
-    return altered(state, paused_at=None, steps=steps)
+    deadline = state.deadline + (at - began) if state.deadline else None
+    return altered(state, paused_at=None, steps=steps, deadline=deadline)
 
 
 def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:
@@ -87,6 +94,7 @@ def ended(plan: Plan, state: RunState, event: e.RunEnded) -> RunState:
         reason=event.reason,
         stopping="",
         paused_at=None,
+        deadline=None,
         steps={i: altered(s, timer=None, due=None) if s.timer else s for i, s in state.steps.items()},
     )
 

@@ -196,7 +196,7 @@ class _Designer:
         step = self.sheet.definition.find_step(steps[0]) if len(steps) == 1 else None
         if step is not None:
             self.pointer = Pointer(step.id)
-            inputs = step_panel(step, self.pointer, self.around, self._apply)
+            inputs = step_panel(step, self.pointer, self.sheet.definition.policies, self.around, self._apply)
         elif not steps and len(edges) == 1 and self.sheet.find_edge(edges[0]):
             self.pointer = Pointer(edges[0])
             inputs = edge_panel(self.sheet, self.pointer, self._apply)

@@ -13,7 +13,6 @@ from signoff.core.definition import (
     OUTCOMES,
     ActivityConfig,
     ApprovalConfig,
-    FailurePolicy,
     FormConfig,
     Join,
     SignalConfig,
@@ -32,13 +31,11 @@ from signoff.web.parts.editors.people import approval_editors, approval_rules, f
 from signoff.web.parts.editors.timing import signal_editors, wait_editors
 from signoff.web.parts.icons import svg
 from signoff.web.parts.inputs import (
-    area_input,
     choice_input,
     text_input,
     tick_input,
 )
 from signoff.web.parts.panes import html
-from signoff.web.parts.rows import FieldRows
 
 Edit = Callable[[Sheet], Sheet | Rejection]
 Apply = Callable[[Edit], None]
@@ -66,7 +63,7 @@ class Pointer:
                 listener(name)
 
 
-def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply) -> list[Any]:
+def step_panel(step: Step, pointer: Pointer, policies: Policies, around: Surroundings, apply: Apply) -> list[Any]:
     """Editors for one step."""
 
     def config(**changes: Any) -> None:
@@ -87,7 +84,7 @@ def step_panel(step: Step, pointer: Pointer, around: Surroundings, apply: Apply)
         case SignalConfig() as c:
             own = signal_editors(c, config)
         case WaitConfig() as c:
-            own = wait_editors(c, config)
+            own = wait_editors(c, policies, config)
     return [
         _title(step.kind.value, pointer),
         text_input("Label", step.label, lambda v: apply(lambda s: renaming.relabel(s, pointer.name, v)), limit=400),
@@ -166,26 +163,9 @@ def definition_panel(sheet: Sheet, apply: Apply) -> list[Any]:
     def policy(**changes: Any) -> None:
         apply(lambda s: board.change_definition(s, policies=replace(s.definition.policies, **changes)))
 
-    failures = {"wait for a person": FailurePolicy.STALL.value, "fail the run": FailurePolicy.FAIL.value}
-    return [
-        html(f'<h3>Definition <span class="mono">{esc(d.name)}</span></h3>', margin=(0, 0, 10, 0)),
-        text_input("Title", d.title, lambda v: whole(title=v), limit=400),
-        area_input("Description", d.description, lambda v: whole(description=v)),
-        FieldRows("Input form", d.input, lambda v: whole(input=v)),
-        choice_input(
-            "When a failure is not handled",
-            failures,
-            d.policies.failure.value,
-            lambda v: policy(failure=FailurePolicy(v)),
-        ),
-        text_input(
-            "Time zone",
-            d.policies.zone,
-            lambda v: policy(zone=v.strip()),
-            help="an IANA name such as Europe/Berlin",
-            limit=60,
-        ),
-    ]
+    usual, more = whole_editors(d, whole, policy)
+    head = html(f'<h3>Definition <span class="mono">{esc(d.name)}</span></h3>', margin=(0, 0, 10, 0))
+    return [head, *usual, _folded(*more)]
 
 
 def _title(kind: str, pointer: Pointer) -> Any:
