@@ -118,6 +118,24 @@ def test_timers_that_came_due_while_nothing_ran_fire_once_each(tmp_path: Path) -
             assert fired[0].data["due"].endswith("08:00:05+00:00")
 
 
+def test_a_deadline_that_passed_while_nothing_ran_is_met_once(tmp_path: Path) -> None:
+    clock = Clock()
+    process = chain("nap", {"id": "rest", "kind": "wait", "duration": "P9D"})
+    process["policies"] = {"deadline": "PT1H"}
+    stopping = {**process, "name": "strict", "policies": {"deadline": "PT1H", "on_deadline": "fail"}}
+    with open_office(tmp_path, now=clock, services=False) as office:
+        office.publish(process)
+        office.publish(stopping)
+        late, stopped = office.start("nap"), office.start("strict")
+    clock.move(hours=2)
+    with open_office(tmp_path, now=clock) as office:
+        office.until_status(stopped, "failed")
+        office.until(late, lambda run: "overdue" in run.explanation.sentence)
+        events = office.signoff.queries.list_events(TENANT, late)
+        assert [e.type for e in events].count("run.deadline_passed") == 1
+        office.check_replay()
+
+
 def test_a_lost_worker_counts_as_an_attempt_and_its_late_answer_is_evidence(tmp_path: Path) -> None:
     """C25, with a moved clock: the lease ends, a second attempt begins, the first answer comes too late."""
     clock = Clock()

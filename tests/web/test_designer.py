@@ -150,6 +150,38 @@ def test_two_editors_never_mix(visit: Visitors, office: Office) -> None:
     assert office.signoff.queries.find_draft(TENANT, "shared").document["title"] == "Another title"
 
 
+def test_due_instants_and_working_time_are_seen_before_publishing(visit: Visitors, office: Office) -> None:
+    """C18: which instant a local time is that does not exist, or exists twice."""
+    steps = [{"id": "start", "kind": "wait", "label": "Until spring", "until": "2027-03-28T02:30"}]
+    policies = {"zone": "Europe/Berlin"}
+    ada = visit("ada", drafted(office, {"name": "clocks", "title": "Clocks", "steps": steps, "policies": policies}))
+    press(ada, "Deadline and working time")
+    ada.get_by_label("A run must end within").fill("soon")
+    ada.get_by_label("A run must end within").press("Enter")
+    expect(ada.get_by_text("'SOON' is not an ISO 8601 duration").first).to_be_visible()
+    ada.get_by_label("A run must end within").fill("P10D working")
+    ada.get_by_label("A run must end within").press("Enter")
+    expect(ada.get_by_text("Begun now, it would be over on")).to_be_visible()
+    ada.get_by_label("Working hours").fill("08:00-12:00, 13:00-16:30")
+    ada.get_by_label("Working hours").press("Enter")
+    ada.get_by_label("Holidays").fill("2027-12-25\n2027-12-26")
+    ada.get_by_label("Working hours").focus()
+    press(ada, "Save draft")
+    expect(ada.get_by_text("revision 2", exact=False).first).to_be_visible()
+    node(ada, "start").click()
+    expect(ada.get_by_text("That is 2027-03-28 03:30 CEST")).to_be_visible()
+    expect(ada.get_by_text("the time asked for does not exist that day")).to_be_visible()
+    ada.get_by_label("Or until").fill("2027-10-31T02:30")
+    ada.get_by_label("Or until").press("Enter")
+    expect(ada.get_by_text("of two such times this is the first")).to_be_visible()
+    kept = office.signoff.queries.find_draft(TENANT, "clocks").document["policies"]
+    assert kept == {
+        "zone": "Europe/Berlin",
+        "deadline": "P10D working",
+        "calendar": {"hours": ["08:00-12:00", "13:00-16:30"], "holidays": ["2027-12-25", "2027-12-26"]},
+    }
+
+
 def test_a_twenty_first_step_is_refused(visit: Visitors, office: Office) -> None:
     ada = visit("ada", drafted(office, line("full", *(f"Step {i}" for i in range(20)))))
     press(ada, "Add wait")

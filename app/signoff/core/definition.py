@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from signoff.core.policies import BusinessCalendar as BusinessCalendar
+from signoff.core.policies import DeadlinePolicy as DeadlinePolicy
+from signoff.core.policies import FailurePolicy as FailurePolicy
+from signoff.core.policies import Policies as Policies
+
 MAX_STEPS = 20
 """A definition has at most this many steps (requirement W1)."""
 
@@ -82,20 +87,6 @@ class RejectionRule(StrEnum):
     DEFAULT = "default"
     AT_ONCE = "at_once"
     WHEN_UNREACHABLE = "when_unreachable"
-
-
-class FailurePolicy(StrEnum):
-    """What an unhandled failure does to the run (semantics §4)."""
-
-    STALL = "stall"
-    FAIL = "fail"
-
-
-class DeadlinePolicy(StrEnum):
-    """What happens to a run that has not ended by its deadline."""
-
-    NOTIFY = "notify"
-    FAIL = "fail"
 
 
 class FieldType(StrEnum):
@@ -370,40 +361,6 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class BusinessCalendar:
-    """When people work, in the zone of the definition. Durations with the word `working` count on it.
-
-    Attributes:
-        days: `mon` … `sun`.
-        hours: opening periods of each such day, `HH:MM-HH:MM`, in order; `24:00` ends a day.
-        holidays: ISO dates on which nobody works.
-    """
-
-    days: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri")
-    hours: tuple[str, ...] = ("09:00-17:00",)
-    holidays: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """What holds for the whole definition.
-
-    Attributes:
-        failure: what an unhandled failure does to the run.
-        zone: IANA name; local times and calendar days are its.
-        calendar: the business calendar.
-        deadline: how long a run may take, a duration; empty sets no limit.
-        on_deadline: what happens to a run that has not ended by then.
-    """
-
-    failure: FailurePolicy = FailurePolicy.STALL
-    zone: str = "UTC"
-    calendar: BusinessCalendar = BusinessCalendar()
-    deadline: str = ""
-    on_deadline: DeadlinePolicy = DeadlinePolicy.NOTIFY
-
-
-@dataclass(frozen=True, slots=True)
 class Definition:
     """A process of 1 to 20 steps: a DAG with a typed input form."""
 
@@ -412,7 +369,7 @@ class Definition:
     input: tuple[Field, ...] = ()
     steps: tuple[Step, ...] = ()
     edges: tuple[Edge, ...] = ()
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
     description: str = ""
 
     def find_step(self, step_id: str) -> Step | None:

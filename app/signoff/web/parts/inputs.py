@@ -12,6 +12,7 @@ from signoff.web.parts.forms import say_at
 
 Change = Callable[[Any], None]
 GAP = (0, 0, 12, 0)
+DURATIONS = "such as PT2H, P3D, P1M or P2D working"
 LOOK: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": GAP, "size": "small"}
 
 

@@ -15,6 +15,7 @@ from signoff.core.definition import (
     ApprovalConfig,
     FormConfig,
     Join,
+    Policies,
     SignalConfig,
     Step,
     WaitConfig,
@@ -29,6 +30,7 @@ from signoff.web.models.words import KIND_WORDS
 from signoff.web.parts.editors.activity import activity_editors, activity_limits
 from signoff.web.parts.editors.people import approval_editors, approval_rules, form_editors, form_rules
 from signoff.web.parts.editors.timing import signal_editors, wait_editors
+from signoff.web.parts.editors.whole import whole_editors
 from signoff.web.parts.icons import svg
 from signoff.web.parts.inputs import (
     choice_input,

@@ -8,6 +8,7 @@ from typing import Any
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, RejectionRule
 from signoff.core.validate import Surroundings
 from signoff.web.parts.inputs import (
+    DURATIONS,
     area_input,
     choice_input,
     number_input,
@@ -83,7 +84,7 @@ def _expiry(c: AskingConfig, config: Callable[..., None]) -> Any:
         "Expires after",
         c.expires,
         lambda v: config(expires=v.strip()),
-        help="such as PT72H or P3D; empty: never",
+        help=f"{DURATIONS}; empty: never",
         limit=40,
     )
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from signoff.core.definition import Policies, WaitConfig
+from signoff.core.definition import Policies, SignalConfig, WaitConfig
 from signoff.web.models.due import duration_words, until_words
 from signoff.web.parts.forms import say_at
-from signoff.web.parts.inputs import text_input
-
-DURATIONS = "such as PT2H, P3D, P1M or P2D working"
+from signoff.web.parts.inputs import DURATIONS, text_input
+from signoff.web.parts.rows import FieldRows
 
 
 def wait_editors(c: WaitConfig, policies: Policies, config: Callable[..., None]) -> list[Any]:
@@ -30,6 +29,28 @@ def wait_editors(c: WaitConfig, policies: Policies, config: Callable[..., None])
             lambda v: config(until=v),
             lambda v: until_words(policies, v),
             help="such as 2027-03-28T09:00, or =input.date",
+        ),
+    ]
+
+
+def signal_editors(c: SignalConfig, config: Callable[..., None]) -> list[Any]:
+    """Which message, what it carries, how long."""
+    return [
+        text_input("Name of the signal", c.signal, lambda v: config(signal=v.strip()), limit=63),
+        text_input(
+            "Key",
+            c.key,
+            lambda v: config(key=v.strip()),
+            help="such as =input.order_number; empty: the run's business key, else its id",
+            limit=2_000,
+        ),
+        FieldRows("Payload", c.payload, lambda v: config(payload=v)),
+        text_input(
+            "Expires after",
+            c.expires,
+            lambda v: config(expires=v.strip()),
+            help=f"{DURATIONS}; empty: never",
+            limit=40,
         ),
     ]
 

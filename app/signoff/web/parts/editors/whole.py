@@ -10,8 +10,8 @@ from typing import Any
 from signoff.core.definition import DeadlinePolicy, Definition, FailurePolicy
 from signoff.core.worktime import DAYS
 from signoff.web.models.due import duration_words
-from signoff.web.parts.editors.timing import DURATIONS, text_with_answer
-from signoff.web.parts.inputs import area_input, choice_input, several_input, text_input
+from signoff.web.parts.editors.timing import text_with_answer
+from signoff.web.parts.inputs import DURATIONS, area_input, choice_input, several_input, text_input
 from signoff.web.parts.rows import FieldRows
 
 FAILURES = {"wait for a person": FailurePolicy.STALL.value, "fail the run": FailurePolicy.FAIL.value}
