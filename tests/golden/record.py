@@ -1,6 +1,6 @@
 """Record a golden history: ``python -m tests.golden.record NAME``.
 
-1. Write a function NAME in `tests/golden/shapes.py` that brings a run into the wanted shape.
+1. Write a function NAME in `tests/golden/shapes.py` or beside it that brings a run into the wanted shape.
 2. Run this module with the name. It writes `tests/golden/histories/NAME.jsonl`: a line with the definition, a
    line per event as the journal holds it, and a line with the snapshot that replaying must give.
 3. Read the file, commit it, and never edit it again. An existing file is never written over: a changed payload
@@ -16,8 +16,12 @@ from typing import Any
 from signoff.core.codec import encode_event, encode_snapshot
 from signoff.core.document import write_document
 from tests.core.kit import World
+from tests.golden import shapes_of_time
 from tests.golden.files import HISTORIES
 from tests.golden.shapes import SHAPES
+
+OTHERS = (shapes_of_time,)
+"""Imported for what they add to `SHAPES`."""
 
 
 def lines_of(world: World) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from signoff.core import commands as c
 from signoff.core.events import EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.rejection import Rejection
-from signoff.core.states import TimerKind
 from tests.arch.sources import ROOT
 from tests.core.kit import (
     CLOCK,
@@ -30,7 +29,6 @@ from tests.core.kit import (
     wait,
 )
 
-DEADLINE = c.FireTimer(actor=CLOCK, step="", timer=TimerKind.DEADLINE, generation=0)
 Shape = Callable[[], World]
 SHAPES: dict[str, Shape] = {}
 
@@ -488,26 +486,6 @@ def moved_to_another_version() -> World:
 
 
 @shape
-def overdue_on_working_time() -> World:
-    policies = {
-        "zone": "Europe/Berlin",
-        "calendar": {"hours": ["08:00-12:00", "13:00-17:00"], "holidays": ["2027-01-06"]},
-        "deadline": "P3D working",
-    }
-    doc = document(wait("a", "PT12H working"), approval("b", expires="P4D working"), edges="a>b", policies=policies)
-    world = World(doc)
-    world.fire("a")
-    world.pause()
-    world.later(hours=5)
-    world.resume()
-    assert world.state.deadline is not None
-    world.now = world.state.deadline
-    world.ok(DEADLINE)
-    world.approve("b", "ann")
-    return world
-
-
-@shape
 def polled_until_ready_and_in_vain() -> World:
     poll = {"until": "answer.ready", "every": "PT1M", "for": "PT3M"}
     world = World(document(activity("ready", poll=poll), activity("never", poll=poll)))
@@ -520,15 +498,4 @@ def polled_until_ready_and_in_vain() -> World:
     while world.statuses["never"] == "waiting":
         world.fire("never")
         world.done("never", output={"ready": False})
-    return world
-
-
-@shape
-def stopped_at_its_deadline() -> World:
-    doc = document(once("a"), approval("b"), policies={"deadline": "PT8H", "on_deadline": "fail"})
-    world = World(doc)
-    world.claim("a")
-    world.later(hours=8)
-    world.ok(DEADLINE)
-    world.ok(world.completion("a", "too late to matter"))
     return world

@@ -1,0 +1,41 @@
+"""Shapes of golden histories about clocks."""
+
+from __future__ import annotations
+
+from signoff.core import commands as c
+from signoff.core.states import TimerKind
+from tests.core.kit import CLOCK, World, approval, document, once, wait
+from tests.golden.shapes import shape
+
+DEADLINE = c.FireTimer(actor=CLOCK, step="", timer=TimerKind.DEADLINE, generation=0)
+
+
+@shape
+def overdue_on_working_time() -> World:
+    policies = {
+        "zone": "Europe/Berlin",
+        "calendar": {"hours": ["08:00-12:00", "13:00-17:00"], "holidays": ["2027-01-06"]},
+        "deadline": "P3D working",
+    }
+    doc = document(wait("a", "PT12H working"), approval("b", expires="P4D working"), edges="a>b", policies=policies)
+    world = World(doc)
+    world.fire("a")
+    world.pause()
+    world.later(hours=5)
+    world.resume()
+    assert world.state.deadline is not None
+    world.now = world.state.deadline
+    world.ok(DEADLINE)
+    world.approve("b", "ann")
+    return world
+
+
+@shape
+def stopped_at_its_deadline() -> World:
+    doc = document(once("a"), approval("b"), policies={"deadline": "PT8H", "on_deadline": "fail"})
+    world = World(doc)
+    world.claim("a")
+    world.later(hours=8)
+    world.ok(DEADLINE)
+    world.ok(world.completion("a", "too late to matter"))
+    return world
