@@ -261,16 +261,6 @@ def optional_source_failed() -> World:
 
 
 @shape
-def wait_over_the_change_of_clocks() -> World:
-    world = World(
-        document(wait("w", until="2027-03-28T02:30"), activity("a"), edges="w>a", policies={"zone": "Europe/Berlin"})
-    )
-    world.fire("w")
-    world.claim("a")
-    return world
-
-
-@shape
 def still_open_everywhere() -> World:
     steps = [*map(activity, "abc"), wait("w"), approval("p", required=2, expires="P1D"), once("f"), activity("g")]
     world = World(document(*steps, edges="f>g"))
@@ -482,20 +472,4 @@ def moved_to_another_version() -> World:
     world.ok(world.migration(back))
     world.done("tell")
     world.fire("pause")
-    return world
-
-
-@shape
-def polled_until_ready_and_in_vain() -> World:
-    poll = {"until": "answer.ready", "every": "PT1M", "for": "PT3M"}
-    world = World(document(activity("ready", poll=poll), activity("never", poll=poll)))
-    world.done("ready", "never", output={"ready": False})
-    world.fire("ready")
-    world.claim("ready")
-    world.ok(world.failure("ready"))
-    world.fire("ready")
-    world.done("ready", output={"ready": True, "n": 3})
-    while world.statuses["never"] == "waiting":
-        world.fire("never")
-        world.done("never", output={"ready": False})
     return world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signoff.core import commands as c
 from signoff.core.states import TimerKind
-from tests.core.kit import CLOCK, World, approval, document, once, wait
+from tests.core.kit import CLOCK, World, activity, approval, document, once, wait
 from tests.golden.shapes import shape
 
 DEADLINE = c.FireTimer(actor=CLOCK, step="", timer=TimerKind.DEADLINE, generation=0)
@@ -38,4 +38,30 @@ def stopped_at_its_deadline() -> World:
     world.later(hours=8)
     world.ok(DEADLINE)
     world.ok(world.completion("a", "too late to matter"))
+    return world
+
+
+@shape
+def wait_over_the_change_of_clocks() -> World:
+    world = World(
+        document(wait("w", until="2027-03-28T02:30"), activity("a"), edges="w>a", policies={"zone": "Europe/Berlin"})
+    )
+    world.fire("w")
+    world.claim("a")
+    return world
+
+
+@shape
+def polled_until_ready_and_in_vain() -> World:
+    poll = {"until": "answer.ready", "every": "PT1M", "for": "PT3M"}
+    world = World(document(activity("ready", poll=poll), activity("never", poll=poll)))
+    world.done("ready", "never", output={"ready": False})
+    world.fire("ready")
+    world.claim("ready")
+    world.ok(world.failure("ready"))
+    world.fire("ready")
+    world.done("ready", output={"ready": True, "n": 3})
+    while world.statuses["never"] == "waiting":
+        world.fire("never")
+        world.done("never", output={"ready": False})
     return world
