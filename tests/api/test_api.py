@@ -355,3 +355,13 @@ def test_messages_over_http(desk: Desk) -> None:
     gone = desk.post("katherine", "/signals/payment/discard", {"key": "K-1", "id": "later", "reason": "twice"})
     assert gone.status_code == 200
     assert desk.get("katherine", "/signals?status=nonsense").status_code == 422
+
+
+def test_a_child_names_its_parent_over_http(desk: Desk) -> None:
+    desk.office.publish(chain("inner", ask("manager")))
+    desk.office.publish(chain("outer", {"id": "sub", "kind": "subflow", "definition": "inner"}))
+    run_id = desk.post("ada", "/runs", {"definition": "outer"}).json()["run_id"]
+    shown = desk.get("katherine", f"/runs/{run_id}").json()
+    child = shown["explanation"]["steps"][0]["child"]
+    assert shown["parent"] is None
+    assert desk.get("katherine", f"/runs/{child}").json()["parent"] == {"run_id": run_id, "step": "sub"}

@@ -262,3 +262,13 @@ def test_messages_from_the_command_line(office: Office, shell: Shell) -> None:
     words = ("signal", "discard", "payment", "--key", "K-1", "--id", "later", "--reason", "twice")
     assert "discarded" in shell.run(*words, login="katherine")
     assert "everything is as it must be" in shell.run("verify")
+
+
+def test_a_child_names_its_parent_on_the_command_line(office: Office, shell: Shell) -> None:
+    office.publish(chain("inner", ask("manager")))
+    office.publish(chain("outer", {"id": "sub", "kind": "subflow", "definition": "inner"}))
+    run_id = shell.run("run", "start", "outer", login="ada").split()[0]
+    child = office.view(run_id).state.steps["sub"].child
+    assert child in shell.run("run", "show", run_id)
+    assert f"Started by step 'sub' of the run {run_id}." in shell.run("run", "show", child)
+    assert "everything is as it must be" in shell.run("verify")

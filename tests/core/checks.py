@@ -31,6 +31,7 @@ COMPLETIONS = (
     e.FormSubmitted,
     e.StepExpired,
     e.SignalReceived,
+    e.SubflowEnded,
 )
 SENTENCE_ENDS = (".", "!", "?", "…")
 

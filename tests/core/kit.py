@@ -83,6 +83,11 @@ def signal(id: str, name: str = "paid", **more: Any) -> JSON:
     return {"id": id, "kind": "signal", "label": id.upper(), "signal": name, **more}
 
 
+def subflow(id: str, definition: str = "other", **more: Any) -> JSON:
+    made = {"version": 3, "digest": "sha256:" + "0" * 64, **more}
+    return {"id": id, "kind": "subflow", "label": id.upper(), "definition": definition, **made}
+
+
 def edge(text: str, **more: Any) -> JSON:
     """`a>b`, or `a:failed>b` with the outcome followed."""
     left, target = text.split(">")
@@ -231,6 +236,14 @@ class World:
             actor=person("eve"), step=id, generation=s.generation, name=getattr(config, "signal", "paid"), key=s.key,
             message="m1", payload={"n": 1}, sent_at=self.now,
         )  # fmt: skip
+        return replace(made, **more)
+
+    def child_ended(self, id: str, outcome: str = "succeeded", **more: Any) -> c.EndSubflow:
+        s = self.step(id)
+        output = {"end": {"n": 3}} if outcome == "succeeded" else None
+        made = c.EndSubflow(
+            actor=CLOCK, step=id, generation=s.generation, child=s.child, outcome=outcome, reason="So.", output=output
+        )
         return replace(made, **more)
 
     def approve(self, id: str, *who: str) -> None:

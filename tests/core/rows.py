@@ -8,6 +8,9 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    ChildEnded,
+    ChildMoved,
+    ChildStart,
     DeadLetterGone,
     DeadLetterPut,
     Effect,
@@ -38,6 +41,7 @@ class Rows:
         self.timers: dict[tuple[str, str, int, int], TimerSet] = {}
         self.approvals: dict[tuple[str, int], str] = {}
         self.dead: dict[str, DeadLetterPut] = {}
+        self.children: set[str] = set()
         self.waits: dict[str, SignalWaitPut] = {}
         self.voted: dict[tuple[str, int], tuple[str, ...]] = {}
 
@@ -77,7 +81,12 @@ class Rows:
                 case SignalWaitGone():
                     gone = self.waits.pop(effect.step)
                     assert (gone.generation, gone.name, gone.key) == (effect.generation, effect.name, effect.key)
-                case Notice():
+                case ChildStart():
+                    assert effect.child not in self.children, "a child was started twice"
+                    self.children.add(effect.child)
+                case ChildMoved():
+                    assert effect.child in self.children
+                case Notice() | ChildEnded():
                     pass
 
     def check(self, plan: Plan, state: RunState) -> None:

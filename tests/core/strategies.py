@@ -13,7 +13,7 @@ from signoff.core import commands as c
 from signoff.core.definition import OUTCOMES, StepKind
 from signoff.core.document import read_document
 from signoff.core.react import implied_signal
-from signoff.core.states import Actor, TimerKind
+from signoff.core.states import Actor, TimerKind, waits_for_child
 from signoff.core.validate import validate
 from tests.core.kit import CLOCK, JSON, OPERATOR, WORKER, World, document, person
 
@@ -23,7 +23,7 @@ INPUT_FORM = [
     {"name": "extra", "type": "number", "required": False},
 ]
 CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
-KINDS = ("activity", "activity", "approval", "wait", "form", "signal")
+KINDS = ("activity", "activity", "approval", "wait", "form", "signal", "subflow")
 RETRIES: tuple[JSON, ...] = (
     {"max_attempts": 1},
     {"max_attempts": 2, "initial_s": 5.0},
@@ -57,6 +57,9 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["expires"] = draw(st.sampled_from(["", "PT2H"]))
             made["requester_may_decide"] = draw(st.booleans())
             made["skip"] = draw(st.sampled_from([{}, {"allowed": True}]))
+        case "subflow":
+            made |= {"definition": "other", "version": 3, "digest": "sha256:" + "0" * 64}
+            made["input"] = draw(st.sampled_from([{}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}]))
         case "signal":
             made["signal"] = "paid"
             made["key"] = draw(st.sampled_from(["", "k", "=input.amount", "=input.extra"]))
@@ -164,6 +167,8 @@ def sensible(world: World) -> list[c.Command]:
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
             for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
                 found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
+        if waits_for_child(s):
+            found += [world.child_ended(i, x) for x in ("succeeded", "succeeded", "rejected", "failed", "cancelled")]
         if implied_signal(world.plan, world.state, i):
             found += [world.message(i), world.message(i, kept=True)]
         if s.status == "outcome_unknown":
@@ -207,6 +212,8 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.vote(i, "ann", "returned", to="nowhere")
         yield world.vote(i, "eve", generation=s.generation - 1)
         yield replace(world.vote(i, "ann"), actor=Actor("worker", "ann"))
+        yield world.child_ended(i, child="r-other")
+        yield world.child_ended(i, "terminated", generation=s.generation - 1)
         yield world.message(i, key="other")
         yield world.message(i, payload={"n": "text"})
         yield world.message(i, payload={"m": 1}, kept=True)

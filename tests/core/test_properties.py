@@ -14,7 +14,7 @@ from signoff.core.definition import StepKind
 from signoff.core.facts import Directory
 from signoff.core.react import implied_signal
 from signoff.core.rejection import Rejection
-from signoff.core.states import RunState
+from signoff.core.states import RunState, waits_for_child
 from tests.core.checks import Ledger
 from tests.core.kit import DIRECTORY, JSON, OPERATOR, WORKER, World
 from tests.core.strategies import MOVES, documents, inputs, mischief, rare, sensible
@@ -81,6 +81,8 @@ def see_it_through(world: World) -> None:
                     world.ok(world.submission(i, told.waits_for[0]))
                 else:
                     world.approve(i, told.waits_for[0])
+            elif waits_for_child(s):
+                world.ok(world.child_ended(i))
             elif implied_signal(world.plan, world.state, i) and (s.due is None or s.due > world.now):
                 world.ok(world.message(i))
             elif s.timer:

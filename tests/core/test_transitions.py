@@ -37,6 +37,7 @@ from tests.core.kit import (
     once,
     person,
     signal,
+    subflow,
     wait,
 )
 
@@ -52,6 +53,8 @@ def subject(kind: StepKind, id: str = "x", **more: object) -> JSON:
             return activity(id, **{**QUEUED, "retry": {"max_attempts": 2, "initial_s": 1.0}, **more})
         case StepKind.APPROVAL:
             return approval(id, **{"expires": "PT2H", **SKIPPABLE, **more})
+        case StepKind.SUBFLOW:
+            return subflow(id, **more)
         case StepKind.SIGNAL:
             return signal(id, **{"expires": "PT2H", **more})
         case StepKind.FORM:
@@ -118,6 +121,9 @@ def failed(kind: StepKind) -> World:
             world.directory = DIRECTORY
         case StepKind.SIGNAL:
             world = alone(kind, key="=[1]")
+        case StepKind.SUBFLOW:
+            world = alone(kind)
+            world.ok(world.child_ended("x", "failed"))
         case _:
             world = alone(kind, until="='nonsense'")
     return world
@@ -134,6 +140,8 @@ def succeeded(kind: StepKind) -> World:
             world.ok(world.submission("x", "ann"))
         case StepKind.SIGNAL:
             world.ok(world.message("x"))
+        case StepKind.SUBFLOW:
+            world.ok(world.child_ended("x"))
         case _:
             world.fire("x")
     return world
@@ -159,6 +167,10 @@ def outcome_unknown(kind: StepKind) -> World:
 
 
 def rejected(kind: StepKind) -> World:
+    if kind is StepKind.SUBFLOW:
+        world = alone(kind)
+        world.ok(world.child_ended("x", "rejected"))
+        return world
     world = alone(kind, required=0)
     world.reject("x", "ann")
     return world
@@ -212,6 +224,7 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.ExpireLease: lambda: world.lost(step),
         c.FireTimer: lambda: world.timer(step, s.timer or TimerKind.WAIT),
         c.Decide: lambda: world.vote(step, "cem"),
+        c.EndSubflow: lambda: world.child_ended(step),
         c.ReceiveSignal: lambda: world.message(step),
         c.SubmitForm: lambda: world.submission(step, "cem"),
         c.ReturnForm: lambda: world.returning(step, "cem"),
@@ -302,13 +315,14 @@ def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
         c.SubmitForm: "f",
         c.ReturnForm: "f",
         c.ReceiveSignal: "s",
+        c.EndSubflow: "sub",
         c.RetryStep: "broken",
         c.ReplayDeadLetter: "broken",
         c.SkipStep: "broken",
         c.ResolveOutcome: "lost",
     }.get(kind, "busy")
     steps = [activity("busy"), activity("idle"), activity("broken"), activity("lost", effect="at_most_once")]
-    world = World(document(*steps, approval("p"), form("f"), signal("s")))
+    world = World(document(*steps, approval("p"), form("f"), signal("s"), subflow("sub")))
     world.claim("lost")
     world.ok(world.lost("lost"))
     world.claim("busy")

@@ -26,6 +26,7 @@ from tests.core.kit import (
     form,
     once,
     signal,
+    subflow,
     wait,
 )
 
@@ -472,4 +473,37 @@ def moved_to_another_version() -> World:
     world.ok(world.migration(back))
     world.done("tell")
     world.fire("pause")
+    return world
+
+
+@shape
+def subflows_of_every_end() -> World:
+    steps = [
+        subflow("good", input={"n": "=input.n"}),
+        subflow("refused"),
+        subflow("broken"),
+        activity("after"),
+        activity("told"),
+    ]
+    links = "good>after refused:rejected>told"
+    world = World(document(*steps, edges=links, input=[{"name": "n", "type": "integer"}]), {"n": 7})
+    world.ok(world.child_ended("good"))
+    world.later(minutes=5)
+    world.ok(world.child_ended("refused", "rejected"))
+    world.ok(world.child_ended("broken", "cancelled"))
+    world.done("after", "told")
+    world.ok(world.retry("broken"))
+    world.pause()
+    world.ok(world.child_ended("broken"))
+    world.resume()
+    return world
+
+
+@shape
+def child_cancelled_with_its_parent() -> World:
+    doc = document(activity("a"), subflow("s"), edges="a>s")
+    world = World(doc)
+    world.done("a")
+    world.cancel()
+    world.ok(world.child_ended("s", "cancelled"))
     return world

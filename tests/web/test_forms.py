@@ -144,6 +144,27 @@ def test_a_signal_is_made_in_the_designer_and_seen_on_the_run(visit: Visitors, o
     expect(ada.get_by_role("group", name="Received")).to_be_visible()
 
 
+def test_a_subflow_is_made_in_the_designer_and_both_runs_link_each_other(visit: Visitors, office: Office) -> None:
+    inner = filling("inner_details")
+    office.publish(inner)
+    document = {"name": "built_subflow", "title": "Built subflow", "steps": [], "edges": []}
+    office.signoff.create_draft(office.actor("ada"), TENANT, document, {})
+    ada = visit("ada", "/definitions/built_subflow/draft")
+    ada.get_by_role("button", name="Add subflow").click()
+    expect(ada.get_by_text("starts nothing").first).to_be_visible()
+    ada.get_by_label("Starts a run of").click()
+    ada.get_by_role("menuitem", name="inner_details").click()
+    ada.get_by_role("button", name="Publish").click()
+    expect(ada.get_by_text("Published version 1").first).to_be_visible()
+    run_id = office.signoff.start_run(office.actor("ada"), TENANT, "built_subflow", {})["run_id"]
+    child = office.signoff.queries.get_run(TENANT, run_id).state.steps["new_subflow"].child
+    visit.go(ada, f"/runs/{run_id}")
+    ada.get_by_role("link", name=child).click()
+    visit.ready(ada)
+    expect(ada.get_by_role("heading", name="Details").first).to_be_visible()
+    expect(ada.get_by_role("link", name="parent run")).to_have_attribute("href", f"/runs/{run_id}")
+
+
 def test_other_names_are_followed() -> None:
     document = filling("renamed")
     document["steps"].append({"id": "s", "kind": "signal", "signal": "m", "key": "=steps.prepare.output.left"})

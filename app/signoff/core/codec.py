@@ -100,6 +100,7 @@ DATA_EVENTS: tuple[str, ...] = (
     e.ApprovalSettled.wire,
     e.FormSubmitted.wire,
     e.SignalReceived.wire,
+    e.SubflowEnded.wire,
     e.StepSkipped.wire,
 )
 """Wire names of the events that carry the input and the outputs."""

@@ -20,12 +20,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRun(Command):
-    """Begin a run of the version whose plan is given."""
+    """Begin a run of the version whose plan is given. A child names the run and step that start it."""
 
     run_id: str
     tenant: str
     input: dict[str, Any] = field(default_factory=dict)
     business_key: str = ""
+    parent: str = ""
+    parent_step: str = ""
+    parent_generation: int = 0
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,18 @@ class ReceiveSignal(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndSubflow(Command):
+    """The child run of a step ended (or could not be started). Sent by the engine."""
+
+    step: str
+    generation: int
+    child: str
+    outcome: str
+    reason: str = ""
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckApprovers(Command):
     """People were deactivated: see whether an open approval or form can still be settled. Sent by the engine."""
 
@@ -223,6 +239,7 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     SubmitForm,
     ReturnForm,
     ReceiveSignal,
+    EndSubflow,
     CheckApprovers,
     PauseRun,
     ResumeRun,

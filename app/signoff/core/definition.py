@@ -51,6 +51,7 @@ OUTCOMES: dict[StepKind, tuple[Outcome, ...]] = {
     StepKind.WAIT: (Outcome.ELAPSED,),
     StepKind.FORM: (Outcome.SUBMITTED, Outcome.EXPIRED),
     StepKind.SIGNAL: (Outcome.RECEIVED, Outcome.EXPIRED),
+    StepKind.SUBFLOW: (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.REJECTED),
 }
 """Outcomes that edges can follow, by kind; the first is the good one. Kinds not listed are not executable yet.
 
@@ -282,7 +283,27 @@ class SignalConfig:
     expires: str = ""
 
 
-StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig | SignalConfig
+@dataclass(frozen=True, slots=True)
+class SubflowConfig:
+    """Starts a run of another definition and waits for its end.
+
+    Its output is an object with the output of each end step of the child (a step without outgoing edges)
+    that was done, by step id.
+
+    Attributes:
+        definition: name of the other definition.
+        version: its number; None in a draft means the newest, which publishing then pins.
+        digest: of that version; publishing sets it.
+        input: the child's input, JSON in which texts beginning with `=` are CEL.
+    """
+
+    definition: str = ""
+    version: int | None = None
+    digest: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+
+
+StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig | SignalConfig | SubflowConfig
 AskingConfig = ApprovalConfig | FormConfig
 """Steps that ask people and wait for them."""
 
@@ -323,6 +344,8 @@ class Step:
                 return StepKind.FORM
             case SignalConfig():
                 return StepKind.SIGNAL
+            case SubflowConfig():
+                return StepKind.SUBFLOW
 
     @property
     def is_skippable(self) -> bool:

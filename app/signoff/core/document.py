@@ -26,6 +26,7 @@ from signoff.core.definition import (
     SkipRule,
     Step,
     StepConfig,
+    SubflowConfig,
     WaitConfig,
 )
 from signoff.core.payload import is_text, plain_json
@@ -39,6 +40,7 @@ _CONFIGS: dict[str, type[StepConfig]] = {
     "wait": WaitConfig,
     "form": FormConfig,
     "signal": SignalConfig,
+    "subflow": SubflowConfig,
 }
 
 

@@ -143,6 +143,41 @@ class SignalWaitGone:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildStart:
+    """A step waits for a run that must be started in the same commit."""
+
+    step: str
+    generation: int
+    child: str
+    definition: str
+    version: int
+    digest: str
+    input: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChildMoved:
+    """A child must be paused, resumed, cancelled or terminated (`do`), because that happened above it."""
+
+    child: str
+    do: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnded:
+    """This run was started by a step of another one, which must learn how it ended."""
+
+    parent: str
+    step: str
+    generation: int
+    child: str
+    outcome: str
+    reason: str
+    output: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something people outside may want to hear of; delivered at least once through the outbox."""
 
@@ -162,5 +197,8 @@ Effect = (
     | DeadLetterGone
     | SignalWaitPut
     | SignalWaitGone
+    | ChildStart
+    | ChildMoved
+    | ChildEnded
     | Notice
 )

@@ -32,11 +32,13 @@ from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
 from signoff.core.waiting_events import SignalAwaited as SignalAwaited
 from signoff.core.waiting_events import SignalReceived as SignalReceived
+from signoff.core.waiting_events import SubflowEnded as SubflowEnded
+from signoff.core.waiting_events import SubflowStarted as SubflowStarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """A run of a frozen version began."""
+    """A run of a frozen version began; a child names the step of the run that started it."""
 
     wire: ClassVar[str] = "run.started"
     run_id: str
@@ -47,6 +49,10 @@ class RunStarted(Event):
     business_key: str = ""
     input: dict[str, Any] = field(default_factory=dict)
     deadline: datetime | None = None
+    parent: str = ""
+    parent_step: str = ""
+    parent_generation: int = 0
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +319,8 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     StepExpired,
     SignalAwaited,
     SignalReceived,
+    SubflowStarted,
+    SubflowEnded,
     WorkReturned,
     StepBlocked,
     StepNotTaken,

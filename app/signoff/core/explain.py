@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from signoff.core.definition import ActivityConfig, DeadlinePolicy, FormConfig, Join, Poll, SignalConfig, StepKind
+from signoff.core.definition import (
+    ActivityConfig,
+    DeadlinePolicy,
+    FormConfig,
+    Join,
+    Poll,
+    SignalConfig,
+    StepKind,
+    SubflowConfig,
+)
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.polling import deadline
@@ -45,6 +54,7 @@ class StepExplanation:
         next: what happens by itself and when; "" where nothing does.
         progress: what work under way reported last, None where it reported nothing.
         waits_for: logins that may still decide; empty where nobody is asked.
+        child: id of the run that a subflow step started; its own explanation says more.
         actions: command names that the state allows now, already filtered by what the reader may do.
     """
 
@@ -58,6 +68,7 @@ class StepExplanation:
     waits_for: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     due: datetime | None = None
+    child: str = ""
     progress: Progress | None = None
 
 
@@ -85,6 +96,7 @@ def explain(
     reader: str = "",
     names: Mapping[str, str] = NOBODY,
     progress: Mapping[str, Progress] = NOTHING_REPORTED,
+    children: Mapping[str, str] = NOBODY,
 ) -> RunExplanation:
     """Explain a run.
 
@@ -95,8 +107,15 @@ def explain(
         reader: login of the reader; decides whether "decide" is offered.
         names: login to the name that people see; a login that is not there is shown as it is.
         progress: by step, what work under way reported last.
+        children: by run id, what the runs say for which steps wait.
     """
-    steps = tuple(with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
+    told = (with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
+    steps = tuple(
+        replace(x, sentence=f"{x.sentence} There: {children[x.child]}")
+        if x.status == StepStatus.WAITING and x.child in children
+        else x
+        for x in told
+    )
     return RunExplanation(
         status=state.status,
         sentence=_run_sentence(plan, state, steps) + _overdue(state),
@@ -155,7 +174,7 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
         case RunStatus.STALLED:
             return f"The run needs a person. {sentence(state.reason)}"
         case RunStatus.CANCELLING:
-            running = ", ".join(f"'{s.label}'" for s in steps if s.status == StepStatus.RUNNING)
+            running = ", ".join(f"'{s.label}'" for s in steps if _is_under_way(s))
             return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
         case RunStatus.RUNNING:
             active = [
@@ -164,6 +183,10 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
                 if s.status in ("scheduled", "running", "waiting", "retrying", "failed", "expired", "outcome_unknown")
             ]
             return " ".join(s.sentence for s in active) or "The run is going on."
+
+
+def _is_under_way(step: StepExplanation) -> bool:
+    return step.status == StepStatus.RUNNING or (step.status == StepStatus.WAITING and bool(step.child))
 
 
 def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
@@ -199,6 +222,7 @@ def _step(
         waits_for=waits_for,
         actions=tuple(actions),
         due=step.due,
+        child=step.child,
     )
 
 
@@ -341,6 +365,9 @@ def _waiting_words(
         return f"{label} waits until {clock(step.due)}.", f"The run goes on at {clock(step.due)}."
     expiry = f"It expires at {clock(step.due)}." if step.timer is TimerKind.EXPIRY and step.due else ""
     config = plan.steps[step_id].config
+    if isinstance(config, SubflowConfig):
+        said = f"{label} has waited for the run {step.child} of '{config.definition}' since {clock(step.since)}."
+        return said, "It goes on when that run has ended."
     if isinstance(config, SignalConfig):
         what = f"the signal '{config.signal}' with the key '{step.key}'"
         return f"{label} has waited for {what} since {clock(step.since)}.", expiry

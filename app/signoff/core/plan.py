@@ -16,6 +16,7 @@ from signoff.core.definition import (
     FormConfig,
     SignalConfig,
     Step,
+    SubflowConfig,
     WaitConfig,
 )
 from signoff.core.expression import Expression, Template, compile_expression, compile_template
@@ -121,3 +122,5 @@ def template_of(step: Step) -> Any:
             return {"shows": shows, "prefill": prefill}
         case SignalConfig(key=key):
             return key
+        case SubflowConfig(input=mapping):
+            return mapping

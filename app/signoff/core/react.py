@@ -7,6 +7,7 @@ verifier compares the database with the same functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from signoff.core import events as e
 from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig
@@ -16,6 +17,9 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    ChildEnded,
+    ChildMoved,
+    ChildStart,
     DeadLetterGone,
     DeadLetterPut,
     Effect,
@@ -28,7 +32,7 @@ from signoff.core.effects import (
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
-from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind
+from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind, waits_for_child
 
 CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
 
@@ -108,10 +112,47 @@ def react(
         if step not in after.steps:
             _timer(implied_timer(before, step), None, effects)
     _attempts(plan, before, after, events, touched, effects)
+    _children(plan, before, after, events, effects)
     _approvals(plan, before, after, events, touched, effects)
     _dead_letters(earlier or plan, plan, before, after, effects)
     _notices(plan, after, events, effects)
     return effects
+
+
+def implied_children(run: RunState) -> dict[str, str]:
+    """The runs that steps wait for, with the step that does."""
+    return {} if run.is_terminal else {s.child: i for i, s in run.steps.items() if waits_for_child(s)}
+
+
+def _children(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:
+    """Children to start, to hold with their parent, and to stop where nobody waits for them any more."""
+    ended = {x.child for x in events if isinstance(x, e.SubflowEnded)}
+    for event in events:
+        if isinstance(event, e.SubflowStarted):
+            version, name = event.definition_version, event.definition
+            out.append(ChildStart(event.step, event.generation, event.child, name, version, event.digest, event.input))
+    was, now = implied_children(before), implied_children(after)
+    for child in was.keys() - now.keys() - ended:
+        do = "terminate" if after.status is RunStatus.TERMINATED else "cancel"
+        out.append(ChildMoved(child, do, f"The run '{after.run_id}' waits for it no more."))
+    turned = before.status is not after.status
+    for child in now:
+        if after.status is RunStatus.PAUSED and (turned or child not in was):
+            out.append(ChildMoved(child, "pause", f"The run '{after.run_id}' that started it was paused."))
+        elif turned and after.status is RunStatus.CANCELLING:
+            out.append(ChildMoved(child, "cancel", f"The run '{after.run_id}' that started it is being stopped."))
+        elif turned and before.status is RunStatus.PAUSED:
+            out.append(ChildMoved(child, "resume", f"The run '{after.run_id}' that started it was resumed."))
+    if after.parent and any(isinstance(x, e.RunEnded) for x in events):
+        output = child_output(plan, after) if after.status is RunStatus.SUCCEEDED else None
+        step, generation = after.parent_step, after.parent_generation
+        out.append(ChildEnded(after.parent, step, generation, after.run_id, str(after.status), after.reason, output))
+
+
+def child_output(plan: Plan, run: RunState) -> dict[str, Any]:
+    """What a run gives to the step that started it: the outputs of its end steps that were done, by step id."""
+    done = (StepStatus.SUCCEEDED, StepStatus.SKIPPED)
+    return {i: run.outputs.get(i) for i in plan.steps if not plan.outgoing[i] and run.steps[i].status in done}
 
 
 def _signals(earlier: Plan, plan: Plan, before: RunState, after: RunState, step: str, out: list[Effect]) -> None:

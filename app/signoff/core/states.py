@@ -158,6 +158,7 @@ class StepState:
         due: when `timer` fires; None where none is armed.
         cause: id of the step that blocks this one.
         key: of the message that a signal step waits for.
+        child: id of the newest run that a subflow step started.
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -177,6 +178,7 @@ class StepState:
     worker: str = ""
     approval: ApprovalState | None = None
     key: str = ""
+    child: str = ""
     uncounted: int = 0
     probe: int = 0
     polls: int = 0
@@ -204,6 +206,8 @@ class RunState:
         deadline: when the run should have ended, while that is still to come; its clock stops in a pause.
         overdue: that time has passed.
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
+        parent: id of the run that started this one with its step `parent_step`, "" where a person did.
+        depth: how many runs stand above this one.
     """
 
     run_id: str = ""
@@ -222,6 +226,10 @@ class RunState:
     input_changed: int = 0
     deadline: datetime | None = None
     overdue: bool = False
+    parent: str = ""
+    parent_step: str = ""
+    parent_generation: int = 0
+    depth: int = 0
     input: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
@@ -237,3 +245,8 @@ class RunState:
 def idempotency_key(run_id: str, step: str, state: StepState) -> str:
     """The key handed to the outside service: the same over all attempts and retries of a round."""
     return f"{run_id}/{step}/{state.round}/{state.effect}"
+
+
+def waits_for_child(step: StepState) -> bool:
+    """True while the step waits for a run that it started."""
+    return step.status is StepStatus.WAITING and bool(step.child)

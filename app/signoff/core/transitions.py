@@ -27,6 +27,7 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.SubmitForm,
     c.ReturnForm,
     c.ReceiveSignal,
+    c.EndSubflow,
     c.CheckApprovers,
     c.RetryStep,
     c.ReplayDeadLetter,
@@ -48,6 +49,7 @@ _NO_FORM = {c.SubmitForm: "unknown_step", c.ReturnForm: "unknown_step"}
 _NO_ACTIVITY = {c.CompleteActivity: "unknown_step", c.FailActivity: "unknown_step", c.ExpireLease: "unknown_step"}
 _USUAL: Row = {
     c.ReceiveSignal: "unknown_step",
+    c.EndSubflow: "unknown_step",
     c.ClaimActivity: "not_claimable",
     c.FireTimer: "obsolete_timer",
     c.CheckApprovers: "not_open",
@@ -60,6 +62,13 @@ _BASE: Mapping[StepKind, Row] = {
     StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, **_NO_FORM, c.Decide: "unknown_step"},
     StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "not_open"},
     StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "unknown_step"},
+    StepKind.SUBFLOW: {
+        **_USUAL,
+        **_NO_ACTIVITY,
+        **_NO_FORM,
+        c.Decide: "unknown_step",
+        c.EndSubflow: "obsolete_child",
+    },
     StepKind.SIGNAL: {
         **_USUAL,
         **_NO_ACTIVITY,
@@ -131,6 +140,15 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
     (StepKind.WAIT, StepStatus.NOT_TAKEN): {},
     (StepKind.WAIT, StepStatus.BLOCKED): {},
     (StepKind.WAIT, StepStatus.CANCELLED): {},
+    (StepKind.SUBFLOW, StepStatus.PENDING): {},
+    (StepKind.SUBFLOW, StepStatus.WAITING): {c.EndSubflow: ACCEPTED, c.SkipStep: ACCEPTED},
+    (StepKind.SUBFLOW, StepStatus.SUCCEEDED): {},
+    (StepKind.SUBFLOW, StepStatus.REJECTED): {},
+    (StepKind.SUBFLOW, StepStatus.FAILED): _MENDABLE,
+    (StepKind.SUBFLOW, StepStatus.SKIPPED): {},
+    (StepKind.SUBFLOW, StepStatus.NOT_TAKEN): {},
+    (StepKind.SUBFLOW, StepStatus.BLOCKED): {},
+    (StepKind.SUBFLOW, StepStatus.CANCELLED): {},
     (StepKind.SIGNAL, StepStatus.PENDING): {},
     (StepKind.SIGNAL, StepStatus.WAITING): {c.FireTimer: ACCEPTED, c.ReceiveSignal: ACCEPTED, c.SkipStep: ACCEPTED},
     (StepKind.SIGNAL, StepStatus.SUCCEEDED): {},
@@ -214,6 +232,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.SubmitForm: "paused",
         c.ReturnForm: "paused",
         c.ReceiveSignal: "paused",
+        c.EndSubflow: ACCEPTED,
         c.RetryStep: ACCEPTED,
         c.ReplayDeadLetter: ACCEPTED,
         c.SkipStep: ACCEPTED,
@@ -229,6 +248,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.SubmitForm: "not_open",
         c.ReturnForm: "not_open",
         c.ReceiveSignal: "not_waiting",
+        c.EndSubflow: ACCEPTED,
         c.RetryStep: "stopping",
         c.ReplayDeadLetter: "stopping",
         c.SkipStep: "cannot_skip_now",
@@ -244,6 +264,7 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.SubmitForm: "run_over",
         c.ReturnForm: "run_over",
         c.ReceiveSignal: "run_over",
+        c.EndSubflow: "run_over",
         c.RetryStep: "run_over",
         c.ReplayDeadLetter: "run_over",
         c.SkipStep: "run_over",
@@ -252,7 +273,8 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
 }
 """What commands on steps meet where the run holds them back: each on a step that would accept it while the run
 is running (a scheduled or running activity, an armed timer of a running activity, an open approval or form, a step that
-waits for a signal, a failed step, one of unknown outcome). Every run that is over answers like `terminated`."""
+waits for a signal or a child, a failed step, one of unknown outcome). Every run that is over answers like
+`terminated`."""
 
 STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))

@@ -12,12 +12,13 @@ from signoff.core.checks.expressions import check_expressions
 from signoff.core.checks.names import NAME, check_fields, check_names, check_step_names
 from signoff.core.checks.shape import check_edges, check_shape
 from signoff.core.checks.steps import check_steps
-from signoff.core.checks.surroundings import Surroundings
+from signoff.core.checks.subflows import check_subflows
+from signoff.core.checks.surroundings import KnownDefinition, KnownVersion, Surroundings
 from signoff.core.checks.times import check_times
 from signoff.core.definition import Definition
 from signoff.core.problem import Problem
 
-__all__ = ["NAME", "Surroundings", "is_publishable", "validate"]
+__all__ = ["NAME", "KnownDefinition", "KnownVersion", "Surroundings", "is_publishable", "validate"]
 
 _CHECKS: tuple[Callable[[Definition, Surroundings], Iterable[Problem]], ...] = (
     check_names,
@@ -28,6 +29,7 @@ _CHECKS: tuple[Callable[[Definition, Surroundings], Iterable[Problem]], ...] = (
     check_shape,
     check_expressions,
     check_steps,
+    check_subflows,
     check_effects,
 )
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
+from signoff.core.definition import Definition, Step, SubflowConfig
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document, write_document
-from signoff.core.validate import NAME, Surroundings, is_publishable, validate
+from signoff.core.validate import NAME, KnownVersion, Surroundings, is_publishable, validate
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, InvalidInput, NotFound
 from signoff.store import definitions as d
 from signoff.store.bodies import dump
+from signoff.store.known import load_known
 from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 
@@ -26,9 +29,10 @@ def handlers(connectors: Collection[str]) -> dict[str, Callable[[Transaction, Re
     Args:
         connectors: names of what is installed; publishing checks activities against it.
     """
+    known: dict[int, KnownVersion] = {}
 
     def publish(tx: Transaction, r: Request) -> Answer:
-        return _publish(tx, r, connectors)
+        return _publish(tx, r, connectors, known)
 
     return {"create_draft": create_draft, "save_draft": save_draft, "publish": publish}
 
@@ -100,7 +104,7 @@ def save_draft(tx: Transaction, r: Request) -> Answer:
     return ok(name=name, revision=revision)
 
 
-def _publish(tx: Transaction, r: Request, connectors: Collection[str]) -> Answer:
+def _publish(tx: Transaction, r: Request, connectors: Collection[str], known: dict[int, KnownVersion]) -> Answer:
     """Freeze a revision of the draft; the same content gives the same version back."""
     name, revision = required(r.args, "name"), required(r.args, "revision", int)
     definition_id = d.find_definition(tx.journal, r.tenant, name)
@@ -115,8 +119,10 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str]) -> Answer
             groups=set(directory.groups),
             group_sizes={g: len(m) for g, m in directory.groups.items()},
             people=set(directory.people),
+            definitions=load_known(tx.journal.rows, r.tenant, known),
         )
         problems = (*problems, *validate(definition, around))
+        definition = _pinned(definition, around)
     if definition is None or not is_publishable(problems):
         bad = [p for p in problems if p.severity == "error"]
         message = (
@@ -146,6 +152,20 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str]) -> Answer
         return version
 
     return ok(name=name, version=tx.direct(write), digest=digest, created=True)
+
+
+def _pinned(definition: Definition, around: Surroundings) -> Definition:
+    """With the version and digest of every subflow written down, so that a frozen version always starts the same."""
+
+    def pinned(s: Step) -> Step:
+        found = (around.definitions or {}).get(s.config.definition) if isinstance(s.config, SubflowConfig) else None
+        if not isinstance(s.config, SubflowConfig) or found is None:
+            return s
+        number = s.config.version or found.newest
+        version = found.versions.get(number)
+        return replace(s, config=replace(s.config, version=number, digest=version.digest if version else ""))
+
+    return replace(definition, steps=tuple(pinned(s) for s in definition.steps))
 
 
 def _take_back(journal: Any, tx: Transaction, r: Request, definition_id: int, version: int) -> None:

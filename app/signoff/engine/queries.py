@@ -9,7 +9,8 @@ from typing import Any
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
-from signoff.core.validate import Surroundings
+from signoff.core.states import RunState, waits_for_child
+from signoff.core.validate import KnownVersion, Surroundings
 from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
@@ -19,6 +20,7 @@ from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person
 from signoff.engine.work_queries import WorkQueries, attempt_of
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
+from signoff.store.known import load_known
 from signoff.store.people import hash_secret
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
@@ -45,6 +47,7 @@ class Queries(DefinitionQueries, WorkQueries):
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
         self.bulk = BulkQueries(reader, self._plans, now, self._directory)
+        self._known: dict[int, KnownVersion] = {}
 
     def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
         row = d.get_version(self._reader, version_id)
@@ -107,6 +110,7 @@ class Queries(DefinitionQueries, WorkQueries):
             groups=set(groups),
             group_sizes={g: len(m) for g, m in groups.items()},
             people={p.login for p in self.list_people(tenant) if p.active},
+            definitions=load_known(self._reader.rows, tenant, self._known),
         )
 
     def list_templates(self) -> list[dict[str, Any]]:
@@ -163,8 +167,20 @@ class Queries(DefinitionQueries, WorkQueries):
             reader=reader.login if reader else "",
             names=self._names(tenant),
             progress=self._reported(record.pk, state),
+            children=self._children(tenant, state),
         )
         return RunView(self._run_row(record), record.digest, state, plan, layout, explanation)
+
+    def _children(self, tenant: str, state: RunState) -> dict[str, str]:
+        """What the children say for whom steps wait, by run id; each speaks for its own children too."""
+        said: dict[str, str] = {}
+        for step in state.steps.values():
+            found = r.find_run(self._reader, tenant, step.child) if waits_for_child(step) else None
+            if found is not None:
+                plan, child = self._plans.get(found[0].version_id), found[1]
+                below = self._children(tenant, child)
+                said[step.child] = explain(plan, child, names=self._names(tenant), children=below).sentence
+        return said
 
     def _names(self, tenant: str) -> dict[str, str]:
         return {p[0]: p[1] for p in d.list_people(self._reader, tenant)}

@@ -31,6 +31,10 @@ def _about_run(event: e.Event) -> str:
     match event:
         case e.RunStarted():
             key = f" for '{event.business_key}'" if event.business_key else ""
+            if event.parent:
+                asked = f"for {event.actor.shown}" if event.actor.id else ""
+                where = f"Step '{event.parent_step}' of the run {event.parent}"
+                return f"{where} started the run {asked} with version {event.definition_version}."
             return f"{event.actor.shown} started the run{key} with version {event.definition_version}."
         case e.DeadlinePassed():
             return f"The run did not end by its deadline, {clock(event.due)}."
@@ -132,6 +136,12 @@ def _about_step(event: e.Event, label: str, plan: Plan) -> str:
             early = event.sent_at < event.at
             when = f", which had come at {clock(event.sent_at)}" if early else ""
             return f"{label} got the signal '{event.name}' from {event.actor.shown} (message '{event.message}'){when}."
+        case e.SubflowStarted():
+            which = f"version {event.definition_version} of '{event.definition}'"
+            return f"{label} started the run {event.child} of {which}."
+        case e.SubflowEnded():
+            why = f": {event.error.message}" if event.error else "."
+            return f"{label} {event.outcome} with the run {event.child}{why}"
         case e.StepExpired():
             return f"{label} expired at {clock(event.due)}."
         case e.WaitArmed():

@@ -12,7 +12,17 @@ from typing import Any
 from signoff.core.commands import ClaimActivity, Command, MigrateRun, StartRun
 from signoff.core.decide import decide
 from signoff.core.digest import digest_of
-from signoff.core.effects import AttemptMoved, AttemptPut, AttemptStatus, Effect, SignalWaitGone, SignalWaitPut
+from signoff.core.effects import (
+    AttemptMoved,
+    AttemptPut,
+    AttemptStatus,
+    ChildEnded,
+    ChildMoved,
+    ChildStart,
+    Effect,
+    SignalWaitGone,
+    SignalWaitPut,
+)
 from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.facts import Directory, Facts
@@ -22,6 +32,7 @@ from signoff.core.react import react
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
 from signoff.engine.caches import PlanCache, RunCache
+from signoff.engine.children import end_in_parent, move_child, start_child
 from signoff.engine.dispatch import Claim, Dispatcher, ReadyTask, WorkerSlot
 from signoff.engine.request import Outbound
 from signoff.engine.signal_requests import deliver_kept
@@ -192,6 +203,12 @@ class Transaction:
             elif isinstance(effect, SignalWaitPut):
                 put_wait(self.journal, key.pk, effect.step, effect.generation, tenant, effect.name, effect.key)
                 self._follow_ups.append(partial(deliver_kept, self, tenant, after.run_id, effect))
+            elif isinstance(effect, ChildStart):
+                self._follow_ups.append(partial(start_child, self, after, effect))
+            elif isinstance(effect, ChildMoved):
+                self._follow_ups.append(partial(move_child, self, tenant, effect))
+            elif isinstance(effect, ChildEnded):
+                self._follow_ups.append(partial(end_in_parent, self, tenant, effect))
             elif isinstance(effect, SignalWaitGone):
                 remove_wait(self.journal, key.pk, effect.step)
 

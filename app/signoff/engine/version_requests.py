@@ -10,6 +10,7 @@ from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, InvalidInput, NotFound
 from signoff.store import definitions as d
+from signoff.store.known import load_known
 from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 
@@ -56,6 +57,15 @@ def delete_version(tx: Transaction, r: Request) -> Answer:
     if row.version == d.newest_version(tx.journal, definition_id):
         message = f"Expected to delete {what}, but it is the newest, and its number would be given again."
         return refused(Rejection("newest_version", message, "Archive it instead."))
+    pinned = [
+        f"version {number} of '{other}'"
+        for other, found in load_known(tx.journal.rows, r.tenant, {}).items()
+        for number, version in found.versions.items()
+        if (name, row.version) in version.children
+    ]
+    if pinned:
+        message = f"Expected to delete {what}, but {' and '.join(pinned)} start{'' if pinned[1:] else 's'} runs of it."
+        return refused(Rejection("pinned", message, "Archive it: what is published goes on."))
 
     def write(journal: Any) -> None:
         d.remove_version(journal, row.id)

@@ -18,6 +18,9 @@ from signoff.core.effects import (
     AttemptMoved,
     AttemptPut,
     AttemptStatus,
+    ChildEnded,
+    ChildMoved,
+    ChildStart,
     DeadLetterGone,
     DeadLetterPut,
     Effect,
@@ -146,8 +149,8 @@ class Rows:
             case DeadLetterGone() as d:
                 if self.dead_new.pop((run.pk, d.step), None) is None:
                     self.dead_gone.add((run.pk, d.step))
-            case SignalWaitPut() | SignalWaitGone():
-                pass  # written at once by the transaction, see signoff.store.signals
+            case SignalWaitPut() | SignalWaitGone() | ChildStart() | ChildMoved() | ChildEnded():
+                pass  # done by the transaction, see signoff.store.signals and signoff.engine.children
             case Notice() as n:
                 self.outbox.append((state.tenant, run.pk, n.topic, n.step, dump(n.data), micros))
 

@@ -64,6 +64,7 @@ def _shown(view: RunView) -> dict[str, Any]:
     return {
         **plain(view.row),
         "digest": view.digest,
+        "parent": {"run_id": view.state.parent, "step": view.state.parent_step} if view.state.parent else None,
         "input": dict(view.state.input),
         "outputs": plain(dict(view.state.outputs)),
         "edges": dict(view.state.edges),

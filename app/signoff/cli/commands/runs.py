@@ -80,6 +80,8 @@ def show(run_id: RunId, data: Data = DEFAULT_DATA, as_json: Json = False) -> Non
         print_json({"run": view.row, "digest": view.digest, "explanation": view.explanation})
         return
     say(f"{view.row.title} version {view.row.version}, {view.row.status}")
+    if view.state.parent:
+        say(f"Started by step '{view.state.parent_step}' of the run {view.state.parent}.")
     say(view.explanation.sentence)
     if view.explanation.next:
         say(view.explanation.next)

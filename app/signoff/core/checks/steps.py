@@ -17,6 +17,7 @@ from signoff.core.definition import (
     RetryPolicy,
     SignalConfig,
     Step,
+    SubflowConfig,
     Timeouts,
     WaitConfig,
 )
@@ -45,6 +46,8 @@ def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
                 yield from check_approval(d, s, config, around)
             case FormConfig() as config:
                 yield from check_form(d, s, config, around)
+            case SubflowConfig():
+                pass  # see check_subflows
             case SignalConfig() as config:
                 yield from _signal(s, config)
             case WaitConfig() as config:

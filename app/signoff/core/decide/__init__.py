@@ -6,7 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.core import commands as c
-from signoff.core.decide import activities, approvals, forms, migrating, operators, outcomes, runs, signals, timers
+from signoff.core.decide import (
+    activities,
+    approvals,
+    forms,
+    migrating,
+    operators,
+    outcomes,
+    runs,
+    signals,
+    subflows,
+    timers,
+)
 from signoff.core.decide.build import Build
 from signoff.core.events import Event
 from signoff.core.facts import Facts
@@ -27,6 +38,7 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.Decide: approvals.decide,
     c.SubmitForm: forms.submit,
     c.ReceiveSignal: signals.receive,
+    c.EndSubflow: subflows.end,
     c.ReturnForm: forms.return_work,
     c.CheckApprovers: approvals.check_approvers,
     c.PauseRun: operators.pause,

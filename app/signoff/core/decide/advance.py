@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from signoff.core import events as e
 from signoff.core.calendar import parse_local
-from signoff.core.decide.awaiting import await_signal
+from signoff.core.decide.awaiting import await_signal, start_subflow
 from signoff.core.decide.build import Build
 from signoff.core.decide.opening import open_approval, open_form
 from signoff.core.definition import (
@@ -18,6 +18,7 @@ from signoff.core.definition import (
     SignalConfig,
     Step,
     StepKind,
+    SubflowConfig,
     WaitConfig,
 )
 from signoff.core.expression import ExpressionError
@@ -44,6 +45,7 @@ from signoff.core.states import (
     StepState,
     StepStatus,
     idempotency_key,
+    waits_for_child,
 )
 from signoff.core.wording import sentence
 
@@ -123,6 +125,8 @@ def begin(build: Build, step: Step) -> None:
                 open_form(build, step, fail_step)
             case SignalConfig():
                 await_signal(build, step, step.config)
+            case SubflowConfig():
+                start_subflow(build, step, step.config, fail_step)
             case WaitConfig():
                 _arm_wait(build, step, step.config)
     except ExpressionError as error:
@@ -262,6 +266,7 @@ def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) ->
     """Begin to end the run: cancel what has not started, await what runs."""
     build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor))
     for i, s in build.state.steps.items():
-        idle = s.status in ACTIVE_STEPS and s.status is not StepStatus.RUNNING
+        under_way = s.status is StepStatus.RUNNING or waits_for_child(s)
+        idle = s.status in ACTIVE_STEPS and not under_way
         if idle or s.status in (StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN):
             build.emit(e.StepCancelled(at=build.now, step=i, reason=reason))

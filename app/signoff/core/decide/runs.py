@@ -34,6 +34,10 @@ def start(build: Build, command: StartRun) -> Rejection | None:
             business_key=command.business_key,
             input=clean,
             deadline=plan.worktime.later(build.now, policies.deadline) if policies.deadline else None,
+            parent=command.parent,
+            parent_step=command.parent_step,
+            parent_generation=command.parent_generation,
+            depth=command.depth,
         )
     )
     advance(build, plan.steps)

@@ -51,6 +51,8 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.StepExpired: steps.expired,
     e.SignalAwaited: steps.signal_awaited,
     e.SignalReceived: steps.signal_received,
+    e.SubflowStarted: steps.subflow_started,
+    e.SubflowEnded: steps.subflow_ended,
     e.WorkReturned: approvals.returned,
 }
 

@@ -144,6 +144,20 @@ def signal_received(plan: Plan, state: RunState, event: e.SignalReceived) -> Run
     return with_step(state, event.step, event.at, status=StepStatus.SUCCEEDED, outcome="received", edges=event.edges)
 
 
+def subflow_started(plan: Plan, state: RunState, event: e.SubflowStarted) -> RunState:
+    """The step waits for its child."""
+    return with_step(state, event.step, event.at, status=StepStatus.WAITING, child=event.child)
+
+
+def subflow_ended(plan: Plan, state: RunState, event: e.SubflowEnded) -> RunState:
+    """The step ends as its child did."""
+    state = with_output(state, event.step, event.output)
+    status = StepStatus(event.outcome)
+    return with_step(
+        state, event.step, event.at, status=status, outcome=event.outcome, error=event.error, edges=event.edges
+    )
+
+
 def expired(plan: Plan, state: RunState, event: e.StepExpired) -> RunState:
     """Time ran out."""
     return with_step(state, event.step, event.at, status=StepStatus.EXPIRED, outcome="expired", edges=event.edges)

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepConfig, WaitConfig
+from signoff.core.definition import (
+    ActivityConfig,
+    ApprovalConfig,
+    FormConfig,
+    SignalConfig,
+    StepConfig,
+    SubflowConfig,
+    WaitConfig,
+)
 from signoff.core.rejection import Rejection
 from signoff.core.validate import NAME
 from signoff.web.models.naming import identifier
@@ -76,6 +84,8 @@ def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfi
             )
         case SignalConfig():
             return replace(config, key=moved(config.key))
+        case SubflowConfig():
+            return replace(config, input=moved(config.input))
         case WaitConfig():
             return replace(config, until=moved(config.until))
 

@@ -21,6 +21,7 @@ from signoff.core.definition import (
     Step,
     StepConfig,
     StepKind,
+    SubflowConfig,
     WaitConfig,
 )
 from signoff.core.definition import Field as FormField
@@ -40,12 +41,14 @@ NEW_LABELS = {
     StepKind.FORM: "New form",
     StepKind.WAIT: "New wait",
     StepKind.SIGNAL: "New signal",
+    StepKind.SUBFLOW: "New subflow",
 }
 _NEW_CONFIGS: dict[StepKind, StepConfig] = {
     StepKind.ACTIVITY: ActivityConfig(),
     StepKind.APPROVAL: ApprovalConfig(),
     StepKind.FORM: FormConfig(fields=(FormField("answer", "Answer"),)),
     StepKind.SIGNAL: SignalConfig(signal="message"),
+    StepKind.SUBFLOW: SubflowConfig(),
     StepKind.WAIT: WaitConfig(duration="P1D"),
 }
 

@@ -32,7 +32,14 @@ RUN_WORDS = {
     "cancelled": "Cancelled",
     "terminated": "Terminated",
 }
-KIND_WORDS = {"activity": "Activity", "approval": "Approval", "wait": "Wait", "form": "Form", "signal": "Signal"}
+KIND_WORDS = {
+    "activity": "Activity",
+    "approval": "Approval",
+    "wait": "Wait",
+    "form": "Form",
+    "signal": "Signal",
+    "subflow": "Subflow",
+}
 EDGE_WORDS = {"": "not decided yet", "live": "taken", "dead": "not taken", "blocked": "blocked", "error": "in error"}
 ACTION_WORDS = {
     "pause_run": "Pause",

@@ -104,13 +104,16 @@ class _RunPage:
     def _show(self) -> None:
         row, explanation = self.view.row, self.view.explanation
         title = self.view.plan.definition.title  # of the version that runs, whatever the draft says by now
+        crumb = Safe(f"{link('/runs', 'Runs')} / {label(title)} · {esc(row.run_id)}")
         about: dict[str, Any] = {
             "Definition": Safe(f"{label(title)}, version {row.version} {digest_text(self.view.digest)}"),
             "Started": Safe(f"{clock(row.started_at)} by {label(self.visitor.name_of(row.started_by))}"),
         }
+        if parent := self.view.state.parent:
+            about["Started by the run"] = link(f"/runs/{parent}", parent)
+            crumb = Safe(f"{link('/runs', 'Runs')} / {link(f'/runs/{parent}', 'parent run')} / {esc(row.run_id)}")
         if row.business_key:
             about["Key"] = row.business_key
-        crumb = Safe(f"{link('/runs', 'Runs')} / {label(title)} · {esc(row.run_id)}")
         self.head.object = heading(Safe(f"{label(title)} {run_badge(row.status)}"), crumb=crumb)
         following = f'<p class="soft said">{esc(explanation.next)}</p>' if explanation.next else ""
         kind = {"stalled": "error", "failed": "error", "succeeded": "success", "paused": "warning"}.get(

@@ -18,6 +18,7 @@ from signoff.core.definition import (
     Policies,
     SignalConfig,
     Step,
+    SubflowConfig,
     WaitConfig,
 )
 from signoff.core.rejection import Rejection
@@ -29,6 +30,7 @@ from signoff.web.models.sheet import Sheet
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.parts.editors.activity import activity_editors, activity_limits
 from signoff.web.parts.editors.people import approval_editors, approval_rules, form_editors, form_rules
+from signoff.web.parts.editors.subflow import subflow_editors
 from signoff.web.parts.editors.timing import signal_editors, wait_editors
 from signoff.web.parts.editors.whole import whole_editors
 from signoff.web.parts.icons import svg
@@ -85,6 +87,8 @@ def step_panel(step: Step, pointer: Pointer, policies: Policies, around: Surroun
             own, more = form_editors(c, around, config), form_rules(c, config)
         case SignalConfig() as c:
             own = signal_editors(c, config)
+        case SubflowConfig() as c:
+            own = subflow_editors(c, around, config)
         case WaitConfig() as c:
             own = wait_editors(c, policies, config)
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepKind
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepKind, SubflowConfig
 from signoff.engine.views import AttemptView, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.models.words import KIND_WORDS
@@ -59,6 +59,10 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
             facts["Asks"] = ", ".join((*groups, *people))
         case FormConfig(groups=groups, people=people, requester=requester):
             facts["Asks"] = ", ".join((*groups, *people, *(("who started the run",) if requester else ())))
+        case SubflowConfig(definition=definition, version=version):
+            facts["Starts"] = f"{definition}, version {version}"
+            if state.child:
+                facts["Run"] = link(f"/runs/{state.child}", state.child)
         case SignalConfig(signal=signal):
             facts["Signal"] = signal
             if state.key:
