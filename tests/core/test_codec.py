@@ -58,6 +58,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "Actor": st.just(ACTOR),
     "Actor | None": st.sampled_from([None, ACTOR]),
     "ErrorInfo": st.builds(ErrorInfo, st.text(max_size=5), st.text(max_size=5), st.booleans()),
+    "ErrorInfo | None": st.none() | st.builds(ErrorInfo, st.text(max_size=5), st.text(max_size=5), st.booleans()),
     "dict[str, Any]": st.dictionaries(st.text(max_size=5), json_values, max_size=3),
     "dict[str, Any] | None": st.none() | st.dictionaries(st.text(max_size=5), json_values, max_size=3),
     "tuple[tuple[str, str, int], ...]": st.lists(
