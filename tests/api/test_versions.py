@@ -25,3 +25,15 @@ def test_versions_are_compared_archived_restored_and_deleted(desk: Desk) -> None
     url = "/definitions/buy/versions/1?reason=tidy"
     assert desk.http.delete(url, headers=desk.as_("ada")).status_code == 403
     assert desk.http.delete(url, headers=desk.as_("root")).json()["version"] == 1
+
+
+def test_a_definition_is_tried_in_memory_with_the_people_of_the_tenant(desk: Desk) -> None:
+    document = chain("buy", ask("manager"), call("order"), input=[{"name": "amount", "type": "number"}])
+    done = desk.post("ada", "/definitions/trial", {"document": document}).json()
+    assert (done["status"], done["input"]) == ("succeeded", {"amount": 1.0})
+    assert set(done["asked"][0]["people"]) == {"Alan", "Edith", "Grace"}
+    script = {"choices": {"manager": [{"outcome": "rejected", "who": "grace"}]}}
+    body = {"document": document, "input": {"amount": 7}, "script": script}
+    assert desk.post("ada", "/definitions/trial", body).json()["status"] == "rejected"
+    assert desk.post("ada", "/definitions/trial", {"document": {**document, "steps": []}}).status_code == 422
+    assert desk.get("ada", "/runs").json()["items"] == [], "nothing is stored"

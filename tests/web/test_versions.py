@@ -46,3 +46,21 @@ def test_the_designer_says_what_publishing_changes(visit: Visitors, office: Offi
     page.get_by_role("button", name="Add wait").click()
     page.get_by_text("What changes against version 1 (").click()
     expect(page.locator("[data-change=step_added]")).to_contain_text("Added the wait")
+
+
+def test_a_draft_is_tried_from_the_designer(visit: Visitors, office: Office) -> None:
+    page = visit("ada", "/definitions/purchase/draft")
+    page.get_by_role("button", name="Trial run").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Amount in euros")).to_have_value("0")
+    dialog.get_by_label("Amount in euros").fill("a lot")
+    dialog.get_by_role("button", name="Run", exact=True).click()
+    expect(dialog.get_by_text("is not a number")).to_be_visible()
+    dialog.get_by_label("Amount in euros").fill("50")
+    dialog.get_by_label("Manager approves").click()
+    page.get_by_role("menuitem", name="rejected").click()
+    dialog.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("heading", name="Trial run")).to_be_visible()
+    expect(page.get_by_role("table", name="Path of the trial")).to_contain_text("Manager approves")
+    expect(page.get_by_role("table", name="Asked")).to_contain_text("Max (manager), Mia (manager)")
+    expect(page.locator("[data-trial]")).to_contain_text("Not done: Place the order")

@@ -57,6 +57,13 @@ class Check(Body):
     document: dict[str, Any]
 
 
+class TrialRun(Check):
+    """A definition to be run in memory. Without an input one is made up; without a script all goes well."""
+
+    input: dict[str, Any] | None = None
+    script: dict[str, Any] = Field(default_factory=dict)
+
+
 class NewRun(Body):
     """What to start. Send an `Idempotency-Key` header so that a repeated call starts one run."""
 

@@ -99,7 +99,8 @@ class BulkQueries:
     def __init__(
         self, reader: Reader, plans: PlanCache, now: Callable[[], datetime], directory: Callable[[str], Directory]
     ) -> None:
-        self._reader, self._plans, self._now, self._directory = reader, plans, now, directory
+        self._reader, self._plans, self._now = reader, plans, now
+        self.directory = directory
 
     def preview(
         self, tenant: str, actor: Actor, command: str, which: RunFilter, args: dict[str, Any] | None = None
@@ -114,7 +115,7 @@ class BulkQueries:
                 f"'{command[:40]}' cannot be sent to many runs.", remedy=f"Use one of: {', '.join(BULK)}."
             )
         given = {"reason": "Preview.", **(args or {})}
-        facts = Facts(self._now(), 0.5, self._directory(tenant))
+        facts = Facts(self._now(), 0.5, self.directory(tenant))
         items: list[Foreseen] = []
         for record, state in self._runs(tenant, which):
             plan = self._plans.get(record.version_id)

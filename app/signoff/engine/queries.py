@@ -97,6 +97,7 @@ class Queries(DefinitionQueries, WorkQueries):
         self._reader.close()
 
     def _directory(self, tenant: str) -> Directory:
+        """Active people and groups, as decisions see them."""
         people = {p.login: p.name for p in self.list_people(tenant) if p.active}
         return Directory(0, self.list_groups(tenant), people)
 

@@ -8,11 +8,13 @@ from fastapi import APIRouter, Query
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import Check, NewDraft, Publish, Retire, SaveDraft
+from signoff.api.schemas import Check, NewDraft, Publish, Retire, SaveDraft, TrialRun
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
+from signoff.core.script import read_script
 from signoff.core.validate import is_publishable, validate
-from signoff.errors import NotFound
+from signoff.engine.trials import try_out
+from signoff.errors import InvalidInput, NotFound
 
 router = APIRouter(tags=["definitions"])
 _COMPILED = frozenset({"definition"})
@@ -39,6 +41,23 @@ def check(body: Check, signoff: Face, person: Caller) -> dict[str, Any]:
     good = definition is not None and is_publishable(problems)
     digest = definition_digest(definition) if definition is not None and good else None
     return {"valid": good, "digest": digest, "problems": plain(problems)}
+
+
+@router.post("/definitions/trial", summary="Run a definition in memory", dependencies=[allowed("read_definitions")])
+def trial(body: TrialRun, signoff: Face, person: Caller) -> dict[str, Any]:
+    """Path, times, who would be asked, outputs: under a virtual clock, nothing is called or stored."""
+    definition, problems = read_document(body.document)
+    if definition is not None:
+        problems = (*problems, *validate(definition))
+    if definition is None or not is_publishable(problems):
+        raise InvalidInput(
+            "The definition has problems; nothing was tried.", code="not_valid", problems=plain(problems)
+        )
+    directory = signoff.queries.bulk.directory(person.tenant)
+    answer: dict[str, Any] = plain(
+        try_out(definition, body.input, by=person.login, script=read_script(body.script), directory=directory)
+    )
+    return answer
 
 
 @router.get("/definitions/{name}/draft", summary="Read a draft", dependencies=[allowed("read_definitions")])

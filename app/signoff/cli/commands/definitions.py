@@ -13,7 +13,10 @@ from signoff.core.definition import Definition
 from signoff.core.diff import compare
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
+from signoff.core.script import read_script
 from signoff.core.validate import is_publishable, validate
+from signoff.core.wording import clock, span
+from signoff.engine.trials import try_out
 from signoff.errors import InvalidInput, NotFound
 
 app = typer.Typer(no_args_is_help=True, help="Definitions: drafts and published versions.")
@@ -39,6 +42,47 @@ def validate_file(file: File, as_json: Json = False) -> None:
         if definition is not None and good:
             say(f"It can be published; its digest is {definition_digest(definition)}.")
     if not good:
+        raise typer.Exit(1)
+
+
+@app.command()
+@explains_errors
+def trial(
+    file: File,
+    input: Annotated[str, typer.Option("--input", help="JSON object, @FILE or -; made up where absent.")] = "",
+    script: Annotated[str, typer.Option("--script", help="JSON object, @FILE or -: answers, choices, messages.")] = "",
+    choose: Annotated[
+        list[str] | None, typer.Option("--choose", help="STEP=OUTCOME of an approval or form, e.g. manager=rejected.")
+    ] = None,
+    fail: Annotated[list[str] | None, typer.Option("--fail", help="STEP=CODE: an activity that fails.")] = None,
+    by: Annotated[str, typer.Option("--by", help="Login of the person who starts it.")] = "starter",
+    as_json: Json = False,
+) -> None:
+    """Run a definition from a file in memory: path, times, who would be asked. Needs no engine, calls nothing."""
+    definition = _read_file(file)
+    problems = validate(definition)
+    if not is_publishable(problems):
+        wrong = " ".join(p.sentence for p in problems if p.severity == "error")
+        raise InvalidInput(f"The definition has problems; nothing was tried. {wrong}", remedy="Mend them first.")
+    data = read_json(script, "The script") if script else {}
+    for name, given in (("choices", choose), ("answers", fail)):
+        for step, sep, word in (x.partition("=") for x in given or ()):
+            if not sep or definition.find_step(step) is None:
+                raise InvalidInput(f"'{step}{sep}{word}' names no step.", remedy="Write STEP=WORD with a step's id.")
+            entry = {"outcome": word} if name == "choices" else {"error": word, "retryable": False}
+            data = {**data, name: {**data.get(name, {}), step: [entry]}}
+    values = read_json(input, "The input") if input else None
+    done = try_out(definition, values, by=by, script=read_script(data))
+    if as_json:
+        print_json(done)
+    else:
+        rows = [(span(s.at_s), s.label, s.how) for s in done.path]
+        print_table(("after", "step", "how it ended"), rows, "No step began.")
+        for asked in done.asked:
+            until = f" until {clock(asked.due)}" if asked.due else ""
+            say(f"'{asked.label}' was put before {', '.join(asked.people)}{until}.")
+        say(f"The run is {done.status} after {span(done.took_s)}. {done.stopped}".strip())
+    if done.status == "refused":
         raise typer.Exit(1)
 
 

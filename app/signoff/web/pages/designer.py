@@ -8,7 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from signoff import errors
-from signoff.core.definition import StepKind
+from signoff.core.definition import Definition, StepKind
 from signoff.core.problem import Problem
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor
@@ -22,6 +22,7 @@ from signoff.web.models.undo import Undo
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.pages.changes import ChangesPane
 from signoff.web.pages.drafts import DraftKeeper
+from signoff.web.pages.trial import TrialDesk
 from signoff.web.parts.canvas import Canvas
 from signoff.web.parts.inspector import Edit, Pointer, definition_panel, edge_panel, step_panel
 from signoff.web.parts.markup import Safe, heading, link, notice
@@ -73,6 +74,7 @@ class _Designer:
         self.listed = pn.Column(sizing_mode="stretch_width", margin=(10, 0, 0, 0))
         self.keeper = DraftKeeper(visitor, draft, sheet, self.say)
         self.changes = ChangesPane(visitor, draft.name)
+        self.trial = TrialDesk(visitor, self._tried, self.say)
         self.canvas = Canvas(sheet, self.edit, self._selected)
         self._build_buttons()
         self._changed(rebuild=True)
@@ -107,11 +109,12 @@ class _Designer:
         """What the page shows, one below the other."""
         may = self.visitor.may
         ends = [b for b, name in ((self.save, "save_draft"), (self.publish, "publish")) if name in may]
-        tools = [*self.adders, self.undo, self.redo, self.arrange, self.delete, *ends]
+        tools = [*self.adders, self.undo, self.redo, self.arrange, self.delete, self.trial.button, *ends]
         left = pn.Column(
             self.canvas.graph,
             self.listed,
             self.changes.pane,
+            self.trial.pane,
             margin=0,
             styles={"flex": "3 1 540px", "min-width": "0", "max-width": "100%"},
         )
@@ -120,6 +123,7 @@ class _Designer:
             wrap(*tools, gap="8px", margin=(10, 0, 0, 0), sizing_mode="stretch_width"),
             self.said,
             self.keeper.choice,
+            self.trial.dialog,
             wrap(
                 left,
                 self.panel,
@@ -183,6 +187,11 @@ class _Designer:
         self.delete.disabled = self.canvas.selection.is_empty
         if rebuild:
             self._rebuild()
+
+    def _tried(self) -> Definition | None:
+        """What is on the canvas, where it can be run."""
+        self.canvas.settle()
+        return self.sheet.definition if is_publishable(self.problems) else None
 
     def _marks(self) -> dict[str, str]:
         marks: dict[str, str] = {}

@@ -1,0 +1,198 @@
+"""What happens in a trial run: how activities answer, what people decide, which messages come. All has a default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from signoff.core import events as e
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, FormConfig
+from signoff.errors import InvalidInput
+
+MONDAY = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
+"""When trials begin, if nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How one attempt of an activity ends, `after` it was claimed.
+
+    Attributes:
+        output: what it gives; None takes a made-up value for each declared output field.
+        error: a code where it fails instead, for example `http_503`.
+        message: the error's sentence.
+        retryable: whether another attempt is worth while.
+    """
+
+    output: Any = None
+    error: str = ""
+    message: str = "It failed in the trial."
+    retryable: bool = True
+    after: timedelta = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What people do with an approval or a form, `after` it was opened.
+
+    Attributes:
+        outcome: `approved`, `rejected`, `returned`, `submitted`, or `nobody` where nobody answers.
+        who: login; the first who may is taken where it is empty.
+        comment: for the record.
+        to: the step to return to, where there are several.
+        values: of a form; made up where they are None.
+    """
+
+    outcome: str = ""
+    who: str = ""
+    comment: str = "Decided in the trial."
+    to: str = ""
+    values: Mapping[str, Any] | None = None
+    after: timedelta = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message from outside, `after` the step began to wait; None as payload is made up."""
+
+    payload: Mapping[str, Any] | None = None
+    comes: bool = True
+    after: timedelta = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole trial, by step id. Of several entries each is used once, in order; the last one is used on and on."""
+
+    answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
+    messages: Mapping[str, Sequence[Message]] = field(default_factory=dict)
+
+
+def made_up(fields: Iterable[Field]) -> dict[str, Any]:
+    """A value for each field that must have one: small, valid, and always the same."""
+    return {f.name: _value(f) for f in fields if f.required}
+
+
+def made_up_output(config: ActivityConfig) -> dict[str, Any]:
+    """What an activity gives in a trial where nothing else is said; a call over HTTP is answered 200."""
+    output = {f.name: _value(f) for f in config.output}
+    if config.connector == "http" and (not output or "status" in output):
+        output |= {"status": 200, "body": output.get("body", {})}
+    return output
+
+
+def _value(f: Field) -> Any:
+    low = f.minimum if f.minimum is not None else min(1.0, f.maximum if f.maximum is not None else 1.0)
+    match f.type:
+        case FieldType.NUMBER:
+            return float(low)
+        case FieldType.INTEGER:
+            return int(low)
+        case FieldType.BOOLEAN:
+            return True
+        case FieldType.DATE:
+            return "2027-01-04"
+        case FieldType.CHOICE:
+            return f.options[0] if f.options else ""
+        case FieldType.LIST:
+            return []
+        case FieldType.OBJECT:
+            return {}
+        case _:
+            return f.label or f.name
+
+
+def made_up_people(definition: Definition) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Groups and people that a definition asks: as many in each group as its approvals need, and one more."""
+    needed: dict[str, int] = {}
+    people: dict[str, str] = {}
+    for step in definition.steps:
+        if isinstance(step.config, ApprovalConfig | FormConfig):
+            count = max(1, getattr(step.config, "required", 1)) + 1
+            for group in step.config.groups:
+                needed[group] = max(needed.get(group, 0), count)
+            people.update({p: p for p in step.config.people})
+    differing = 1 + sum(
+        isinstance(s.config, ApprovalConfig) and bool(s.config.deciders_differ_from) for s in definition.steps
+    )
+    groups = {g: tuple(f"{g}_{n}" for n in range(1, count + differing)) for g, count in needed.items()}
+    people.update({p: f"{g.replace('_', ' ').capitalize()} {n}" for g, m in groups.items() for n, p in enumerate(m, 1)})
+    return groups, people
+
+
+def script_of(events: Iterable[e.Event]) -> Script:
+    """What happened in a real run, to be played again: answers of activities, decisions, forms and messages.
+
+    Steps that were begun again are played in the same order. What an operator did is not part of it.
+    """
+    answers: dict[str, list[Answer]] = {}
+    choices: dict[str, list[Choice]] = {}
+    messages: dict[str, list[Message]] = {}
+    began: dict[str, datetime] = {}
+    for event in events:
+        step = getattr(event, "step", "")
+        took = event.at - began.get(step, event.at)
+        match event:
+            case e.ActivityStarted() | e.ApprovalOpened() | e.FormOpened() | e.SignalAwaited():
+                began[step] = event.at
+            case e.ActivitySucceeded():
+                answers.setdefault(step, []).append(Answer(event.output, after=took))
+            case e.ActivityFailed():
+                x = event.error
+                answers.setdefault(step, []).append(Answer(None, x.code, x.message, x.retryable, took))
+            case e.DecisionRecorded():
+                made = Choice(event.outcome, event.actor.id, event.comment, after=took)
+                choices.setdefault(step, []).append(made)
+                began[step] = event.at
+            case e.WorkReturned():
+                made = Choice("returned", event.actor.id, event.comment, event.to, after=took)
+                listed = choices.setdefault(step, [])
+                if listed and listed[-1].outcome == "returned" and not took:  # the decision just before said when
+                    made = replace(made, after=listed.pop().after)
+                listed.append(made)
+            case e.FormSubmitted():
+                made = Choice("submitted", event.actor.id, values=event.output, after=took)
+                choices.setdefault(step, []).append(made)
+            case e.StepEvent() if event.wire.endswith("expired"):
+                messages.setdefault(step, []).append(Message(comes=False))
+                choices.setdefault(step, []).append(Choice("nobody"))
+            case e.SignalReceived():
+                messages.setdefault(step, []).append(Message(event.output, after=took))
+            case _:
+                pass
+    return Script(answers, choices, messages)
+
+
+def read_script(data: Mapping[str, Any]) -> Script:
+    """A script from JSON: {"answers": {STEP: [{…}]}, "choices": {STEP: [{…}]}, "messages": {STEP: [{…}]}}.
+
+    The members of an entry are those of `Answer`, `Choice` and `Message`; `after` is in seconds.
+
+    Raises:
+        InvalidInput: it has another form.
+    """
+    parts: dict[str, dict[str, list[Any]]] = {}
+    for name, cls in (("answers", Answer), ("choices", Choice), ("messages", Message)):
+        listed = data.get(name) or {}
+        if not isinstance(listed, dict) or not all(isinstance(v, list) for v in listed.values()):
+            raise InvalidInput(f"'{name}' of the script must map step ids to lists.", remedy="Correct the script.")
+        parts[name] = {step: [_entry(cls, x, f"{name}.{step}") for x in entries] for step, entries in listed.items()}
+    if unknown := set(data) - set(parts):
+        raise InvalidInput(
+            f"The script has the unknown part '{sorted(unknown)[0][:40]}'.", remedy="Correct the script."
+        )
+    return Script(**parts)
+
+
+def _entry(cls: Any, data: Any, where: str) -> Any:
+    known = set(cls.__dataclass_fields__)
+    if not isinstance(data, dict) or not set(data) <= known:
+        names = ", ".join(sorted(known))
+        raise InvalidInput(f"An entry of '{where[:80]}' is not of the form that is known.", remedy=f"Use {names}.")
+    after = data.get("after")
+    if after is not None and (isinstance(after, bool) or not isinstance(after, int | float) or not 0 <= after < 1e9):
+        raise InvalidInput(f"'after' of '{where[:80]}' must be a number of seconds.", remedy="Correct the script.")
+    return cls(**{**data, **({} if after is None else {"after": timedelta(seconds=after)})})
