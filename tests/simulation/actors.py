@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.quorum import person_key
-from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind
+from signoff.core.states import RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.store.leases import list_due, list_expired, list_outbox
 from signoff.store.times import to_micros
 from tests.simulation.ask import RELAY, RESCUER, SETUP, TIMERS, Ask, is_over, person
-from tests.simulation.documents import draw_document, draw_input
+from tests.simulation.documents import CHILD, draw_document, draw_input
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -39,6 +39,7 @@ class Cast:
         return [
             (8, self.start),
             (6, self.decide),
+            (3, self.message),
             (3, self.operate),
             (4, self.rescue),
             (6, self.fire),
@@ -84,7 +85,7 @@ class Cast:
     # Definitions
 
     def draft(self) -> list[Ask]:
-        name = self.dice.choice(("buy", "hire", "ship"))
+        name = self.dice.choice(("buy", "hire", "ship")) if CHILD in self.drafts else CHILD
         document = draw_document(self.dice, name)
         if name not in self.drafts:
             create = Ask("create_draft", person("pia"), {"name": name, "document": document})
@@ -164,6 +165,8 @@ class Cast:
         dice, mischief = self.dice, self.world.faults.mischief
         seen = view.steps[step]
         config = self.world.auditor.runs[run_id].plan.steps[step].config
+        if isinstance(config, FormConfig):
+            return self.filling(run_id, step, seen, who, config, sure=bool(outcome))
         may_return = isinstance(config, ApprovalConfig) and bool(config.returns_to)
         often = ("returned", "returned") if may_return else ()
         outcome = outcome or dice.choice(("approved", "approved", "approved", "rejected", "returned", *often))
@@ -182,6 +185,36 @@ class Cast:
         if dice.random() < 0.1 * mischief:
             args["shown_digest"] = "sha256:" + "0" * 64
         return self._keyed(Ask("decide", person(who), args))
+
+    def filling(
+        self, run_id: str, step: str, seen: StepState, who: str, config: FormConfig, *, sure: bool = False
+    ) -> Ask:
+        """What this person would send on seeing a form; some send the work back."""
+        dice, mischief = self.dice, self.world.faults.mischief
+        args: dict[str, Any] = {"run_id": run_id, "step": step, "generation": seen.generation}
+        args["shown_digest"] = seen.approval.shown_digest if seen.approval and dice.random() < 0.8 else ""
+        if config.returns_to and not sure and dice.random() < 0.4:
+            args |= {"comment": f"c{self.world.number()}", "to": dice.choice(config.returns_to)}
+            return self._keyed(Ask("return_form", person(who), args))
+        args["values"] = {"n": self.world.number()}
+        if not sure and dice.random() < 0.2 * mischief:
+            args["values"] = dice.choice(({}, {"n": -1}, {"n": "many"}, {"m": 1}))
+        return self._keyed(Ask("submit_form", person(who), args))
+
+    def message(self) -> list[Ask]:
+        """Somebody outside sends a message: for a step that waits, for one to come, wrong, or once more."""
+        dice = self.dice
+        keys = [s.key for r in sorted(self.world.auditor.runs) for s in self._view(r).steps.values() if s.key]
+        key = dice.choice([*keys, "shared", "5", "50"])
+        payload: dict[str, Any] = {"n": dice.choice((1, 2))}
+        if dice.random() < 0.1 * self.world.faults.mischief:
+            payload = {"n": "many"}
+        return [self.signal(key, payload, f"m{dice.choice((self.world.number(), 1, 2))}")]
+
+    def signal(self, key: str, payload: dict[str, Any], message: str) -> Ask:
+        """A message under its sender's id."""
+        args = {"name": "paid", "key": key, "payload": payload, "id": message}
+        return self._keyed(Ask("send_signal", person("dan"), args))
 
     def operate(self) -> list[Ask]:
         """An operator at a random time, looking at something that may be old."""

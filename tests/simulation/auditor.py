@@ -12,9 +12,17 @@ from typing import Any
 
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
+from signoff.core.events import FormSubmitted, SignalReceived
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implied_attempt, implied_dead_letters, implied_timers, implies_open_approval
+from signoff.core.react import (
+    implied_attempt,
+    implied_children,
+    implied_dead_letters,
+    implied_signal,
+    implied_timers,
+    implies_open_approval,
+)
 from signoff.core.states import RunState
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import sqlite_module
@@ -39,6 +47,7 @@ class Auditor:
         self.revisions: dict[tuple[str, int], Any] = {}
         self.versions: dict[tuple[str, int], str] = {}
         self.commits = 0
+        self.messages: dict[tuple[str, str, str], tuple[str, str, int]] = {}
         self._plans: dict[int, Plan] = {}
 
     def rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -81,13 +90,17 @@ class Auditor:
                 continue
             self._run(pk, run_id, version, sequence, status, key)
         assert set(known) <= seen, "a committed run is gone"
+        for run_id, ledger in self.runs.items():
+            for child, step in implied_children(ledger.mirror).items():
+                assert child in self.runs, f"step {step} of {run_id} waits for a run that does not exist"
+                assert not self.state(child).is_terminal, f"step {step} of {run_id} waits for a run that has ended"
+                assert (self.state(child).parent, self.state(child).started_by) == (run_id, ledger.mirror.started_by)
 
     def _run(self, pk: int, run_id: str, version: int, sequence: int, status: str, key: str) -> None:
         ledger = self.runs.get(run_id)
         if ledger is None:
             ledger = self.runs[run_id] = RunLedger(self.plan(version))
             self.pks[run_id] = pk
-            assert not key or self.by_key.setdefault(key, run_id) == run_id, f"two runs for the key {key}"
         before = ledger.mirror.sequence
         assert before <= sequence, "the log got shorter"
         found = self.rows(_EVENTS, pk, before)
@@ -98,7 +111,14 @@ class Auditor:
             who = getattr(getattr(event, "actor", None), "id", "")
             if event.wire == "approval.decision_recorded":
                 assert person_key(who) not in self.inactive, f"{who} has no active account, but decided"
+            if isinstance(event, FormSubmitted):
+                assert person_key(who) not in self.inactive, f"{who} has no active account, but filled in a form"
+            if isinstance(event, SignalReceived):
+                used = self.messages.setdefault((event.name, event.key, event.message), (run_id, event.step, row[0]))
+                assert used == (run_id, event.step, row[0]), f"message {event.message} was used twice: {used}"
             ledger.add(event)
+        if key and not ledger.mirror.parent:
+            assert self.by_key.setdefault(key, run_id) == run_id, f"two runs for the key {key}"
         ((snapshot,),) = self.rows("SELECT snapshot FROM run WHERE id=?", pk)
         ledger.compare(load(snapshot), sequence, status, thorough=self.commits % 8 == 0)
         assert ledger.mirror.digest == ledger.plan.digest
@@ -129,6 +149,10 @@ class Auditor:
         dead = self.rows("SELECT step, generation, attempts FROM dead_letter WHERE run=?", pk)
         meant = [(i, x.generation, x.attempts) for i, x in implied_dead_letters(ledger.plan, state).items()]
         assert sorted(dead) == sorted(meant), f"dead letters {dead} are not those of the state {meant}"
+        waits = self.rows("SELECT step, generation, name, key FROM signal_wait WHERE run=?", pk)
+        implied = [implied_signal(ledger.plan, state, i) for i in state.steps]
+        wanted = [(w.step, w.generation, w.name, w.key) for w in implied if w]
+        assert sorted(waits) == sorted(wanted), f"waits {waits} are not those of the state {wanted}"
         armed = self.rows("SELECT step, kind, generation, attempt, due FROM timer WHERE run=?", pk)
         assert sorted(armed) == sorted(timers), f"timers {armed} are not those of the state {timers}"
         asked = {}

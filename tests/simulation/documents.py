@@ -13,7 +13,16 @@ CONNECTOR = "work"
 LOOK = "look"
 """Asks whether a call happened; it tells the truth."""
 PROBE = {"connector": LOOK, "input": {"key": "=call.key"}, "happened": "answer.found", "output": "answer.given"}
-OUTCOMES = {"activity": ("failed",), "approval": ("rejected", "expired"), "wait": ()}
+OUTCOMES = {
+    "activity": ("failed",),
+    "approval": ("rejected", "expired"),
+    "wait": (),
+    "form": ("expired",),
+    "signal": ("expired",),
+    "subflow": ("failed", "rejected"),
+}
+CHILD = "child"
+"""The definition whose runs are started by steps; it starts none itself."""
 CONDITIONS = ("input.flag", "!input.flag", "input.amount > 10.0", "input.extra > 1.0")
 INPUT = [
     {"name": "flag", "type": "boolean"},
@@ -35,7 +44,7 @@ def draw_input(dice: Random) -> JSON:
 def draw_document(dice: Random, name: str) -> JSON:
     """A publishable definition; edges that validation objects to are dropped."""
     count = dice.choice((1, 2, 3, 3, 4, 4, 5, 6, 8))
-    steps = [_step(dice, i) for i in range(count)]
+    steps = [_step(dice, i, name) for i in range(count)]
     edges = _edges(dice, steps)
     _returns(dice, steps, edges)
     policies = {"failure": dice.choice(("stall", "stall", "fail"))}
@@ -59,8 +68,10 @@ def _key(edge: JSON) -> str:
     return f"{edge['from']}:{on}>{edge['to']}" if on else f"{edge['from']}>{edge['to']}"
 
 
-def _step(dice: Random, number: int) -> JSON:
+def _step(dice: Random, number: int, name: str) -> JSON:
     kind = dice.choice(("activity", "activity", "activity", "approval", "approval", "wait"))
+    if kind == "wait" and dice.random() < 0.7:
+        kind = dice.choice(("form", "signal", "subflow") if name != CHILD else ("form", "signal"))
     made: JSON = {"id": f"s{number}", "kind": kind, "label": f"Step {number}"}
     if dice.random() < 0.4:
         made["join"] = dice.choice(("any", "cancel_rest"))
@@ -81,6 +92,19 @@ def _step(dice: Random, number: int) -> JSON:
         if dice.random() < 0.4:
             made["output"] = [{"name": "n", "type": "integer"}]
         made["skip"] = dice.choice(({}, {"allowed": False}, {"condition": "input.flag"}))
+    elif kind == "form":
+        made |= {"groups": dice.choice((["team"], ["pair"])), "requester": dice.random() < 0.3}
+        made["fields"] = [{"name": "n", "type": "integer", "minimum": 0}]
+        made["prefill"] = dice.choice(({}, {"n": 2}, {"n": "=input.extra"}))
+        made["expires"] = dice.choice(("", "", "PT2H"))
+    elif kind == "signal":
+        made |= {"signal": "paid", "key": dice.choice(("", "shared", "=input.amount"))}
+        made["payload"] = dice.choice(([], [{"name": "n", "type": "integer"}]))
+        made["expires"] = dice.choice(("", "", "PT2H"))
+    elif kind == "subflow":
+        made |= {"definition": CHILD, "input": {"flag": "=input.flag", "amount": "=input.amount"}}
+        if dice.random() < 0.3:
+            made["input"]["extra"] = "=input.extra"
     elif kind == "approval":
         groups = dice.choice((["team"], ["pair"], ["solo", "pair"], ["solo"]))
         made |= {"groups": groups, "required": 1 if groups == ["solo"] else dice.choice((0, 1, 1, 2))}
@@ -114,13 +138,13 @@ def _returns(dice: Random, steps: list[JSON], edges: list[JSON]) -> None:
         before[link["to"]] |= {link["from"], *before[link["from"]]}
     for made in steps:
         earlier = sorted(before[made["id"]])
-        if made["kind"] != "approval" or not earlier:
+        if made["kind"] not in ("approval", "form") or not earlier:
             continue
         if dice.random() < 0.5:
             made["returns_to"] = sorted(dice.sample(earlier, min(len(earlier), dice.choice((1, 1, 2)))))
             made["max_rounds"] = dice.choice((2, 3))
         others = [s["id"] for s in steps if s["kind"] == "approval" and s["id"] in earlier]
-        if others and dice.random() < 0.6:
+        if made["kind"] == "approval" and others and dice.random() < 0.6:
             made["deciders_differ_from"] = others[:1]
             if dice.random() < 0.5:  # so that both may be open together
                 made["join"] = "any"

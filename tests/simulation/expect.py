@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from signoff.core import events as e
-from signoff.core.definition import ApprovalConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.quorum import find_person, person_key
 from signoff.core.states import RunStatus, StepStatus
 from tests.simulation.ask import Ask
@@ -46,6 +46,8 @@ def must_refuse(auditor: Auditor, ask: Ask, now: datetime, roles: dict[str, set[
         return _timer(ledger, ask, now)
     if ask.do == "decide":
         return _decision(ledger, ask, now)
+    if ask.do in ("submit_form", "return_form"):
+        return _form(ledger, ask, now)
     return _operation(ledger, ask) if ask.do in OPERATIONS else ""
 
 
@@ -101,13 +103,32 @@ def _decision(ledger: RunLedger, ask: Ask, now: datetime) -> str:
     if a["generation"] != step.generation or a.get("shown_digest") not in ("", None, approval.shown_digest):
         return "saw something else"
     config = ledger.plan.steps[a["step"]].config
-    assert isinstance(config, ApprovalConfig)
+    if not isinstance(config, ApprovalConfig):
+        return "no approval"
     for other in config.deciders_differ_from:
         voted = state.steps[other].approval
         if voted and find_person(who, [v.person for v in voted.votes]):
             return "decided an earlier step"
     if a["outcome"] == "returned" and step.round >= config.max_rounds:
         return "no more rounds"
+    return "too late" if step.due is not None and step.due <= now else ""
+
+
+def _form(ledger: RunLedger, ask: Ask, now: datetime) -> str:
+    state, a = ledger.mirror, ask.args
+    step, config = state.steps.get(a["step"]), ledger.plan.steps[a["step"]].config
+    if state.is_terminal or state.status is RunStatus.PAUSED:
+        return f"the run is {state.status}"
+    if step is None or step.approval is None or step.status is not StepStatus.WAITING:
+        return "nobody is asked"
+    if not isinstance(config, FormConfig) or not find_person(ask.actor.id, step.approval.roster):
+        return "not asked"
+    if a["generation"] != step.generation or a.get("shown_digest") not in ("", None, step.approval.shown_digest):
+        return "saw something else"
+    if ask.do == "return_form" and step.round >= config.max_rounds:
+        return "no more rounds"
+    if ask.do == "submit_form" and not (isinstance(a["values"].get("n"), int) and a["values"]["n"] >= 0):
+        return "wrong values"
     return "too late" if step.due is not None and step.due <= now else ""
 
 
@@ -157,6 +178,14 @@ def must_show(auditor: Auditor, ask: Ask, answer: dict[str, Any]) -> None:
         assert isinstance(event, e.DecisionRecorded), "an acknowledged decision is not there"
         got = (event.step, event.generation, event.outcome, person_key(event.actor.id))
         assert got == (a["step"], a["generation"], a["outcome"], person_key(ask.actor.id)), "recorded as something else"
+    elif ask.do == "submit_form":
+        filled = auditor.runs[a["run_id"]].filled.get((a["step"], a["generation"]))
+        assert filled is not None, "an acknowledged form is not there"
+        assert (filled.output, filled.actor.id) == (a["values"], ask.actor.id), "recorded as something else"
+    elif ask.do == "send_signal":
+        message = (a["name"], a["key"], a["id"])
+        found_rows = auditor.rows("SELECT 1 FROM signal_message WHERE name=? AND key=? AND message_id=?", *message)
+        assert found_rows, "an acknowledged message is lost"
     elif ask.do in OPERATIONS:
         found: Any = auditor.runs[a["run_id"]].said.get((OPERATIONS[ask.do], a["reason"]))
         assert found is not None, f"an acknowledged {ask.do} is not there"

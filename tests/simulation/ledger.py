@@ -9,7 +9,7 @@ from signoff.core import events as e
 from signoff.core.codec import decode_snapshot, encode_snapshot
 from signoff.core.definition import ActivityConfig, ApprovalConfig, EffectContract
 from signoff.core.plan import Plan
-from signoff.core.quorum import person_key
+from signoff.core.quorum import find_person, person_key
 from signoff.core.states import RunState, RunStatus, StepStatus, idempotency_key
 from tests.core.checks import (
     Ledger,
@@ -24,6 +24,8 @@ TOPICS = {
     e.ApprovalOpened: "approval.opened",
     e.WorkReturned: "work.returned",
     e.ApprovalVoided: "approval.voided",
+    e.FormOpened: "form.opened",
+    e.FormVoided: "form.voided",
     e.RunStalled: "run.stalled",
     e.RunEnded: "run.ended",
 }
@@ -46,6 +48,7 @@ class RunLedger(Ledger):
         self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
+        self.filled: dict[tuple[str, int], e.FormSubmitted] = {}
 
     def add(self, event: e.Event) -> None:
         """Check one committed event."""
@@ -105,6 +108,19 @@ class RunLedger(Ledger):
                 assert approval is not None
                 given = self.approved.get((event.step, event.generation), set())
                 assert len(given) >= approval.required, "approved by too few"
+            case e.FormSubmitted():
+                step = was.steps[event.step]
+                asked = step.approval
+                assert was.status is not RunStatus.PAUSED, "filled in while paused"
+                assert asked is not None
+                assert not asked.votes, "filled in twice"
+                assert find_person(event.actor.id, asked.roster), "filled in by somebody who was not asked"
+                assert step.due is None or event.at < step.due, "filled in too late"
+                assert event.shown_digest == asked.shown_digest, "filled in on something else"
+                self.filled[event.step, event.generation] = event
+            case e.SignalReceived():
+                assert was.steps[event.step].key == event.key, "a message of another key"
+                assert was.status is not RunStatus.PAUSED, "a message while paused"
             case e.WorkReturned():
                 working = [i for i, _, _ in event.rounds if was.steps[i].status is StepStatus.RUNNING]
                 assert not working, f"returned while {working} was being done"

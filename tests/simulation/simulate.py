@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 from signoff.core.quorum import who_may_still_decide
+from signoff.core.react import implied_signal
 from signoff.core.states import Actor, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
@@ -215,6 +216,8 @@ def _end(world: World, cast: Cast) -> None:
             elif state.status is RunStatus.STALLED or number > 40:
                 world.send([cast.operation("cancel_run", run_id, "", state.sequence)])
             for i, s in list(state.steps.items()):
+                if implied_signal(ledger.plan, ledger.mirror, i):
+                    world.send([cast.signal(s.key, {"n": 1}, f"end{world.number()}")])
                 if s.approval and s.status is StepStatus.WAITING:
                     for who in s.approval.roster:
                         now = ledger.mirror

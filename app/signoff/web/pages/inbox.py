@@ -117,7 +117,8 @@ def _facts(item: InboxItem, asker: str) -> str:
         about["Approvals"] = count
     shown = pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"
     title = "What you decide on" if item.kind == "approval" else "What you should know"
-    return f"""{asks}<div class="card"><h3>{title}</h3>{shown}</div>
+    told = f'<div class="card"><h3>{title}</h3>{shown}</div>' if item.shown or item.kind == "approval" else ""
+    return f"""{asks}{told}
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 

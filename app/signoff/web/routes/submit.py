@@ -126,7 +126,8 @@ def _again(
     general = "".join(f"<p>{sentence}</p>" for sentence in _escaped(problems.get("", "")))
     form = filling_form(item, visit.form_token, entered=entered, problems=problems, comment=comment)
     said = '<div class="error" role="alert"><p>Something has to be corrected; nothing was stored yet.</p>'
-    return plain_page(request, item.label, f"{said}{general}</div>{form}", status=422, wide=True)
+    body = f"<h1>{esc(item.label)}</h1>{said}{general}</div>{form}"
+    return plain_page(request, item.label, body, status=422, wide=True)
 
 
 def _escaped(text: str) -> list[str]:
