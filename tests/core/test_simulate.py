@@ -14,7 +14,7 @@ from signoff.core.document import read_document
 from signoff.core.script import Answer, Choice, Message, Script, made_up, script_of
 from signoff.core.simulate import Trial, run_trial
 from tests.arch.sources import ROOT
-from tests.core.kit import activity, approval, definition_of, document, edge, form, once, signal, wait
+from tests.core.kit import activity, approval, definition_of, document, edge, form, once, signal, subflow, wait
 
 TEMPLATES = sorted((ROOT / "assets" / "templates").glob("*.json"))
 
@@ -122,3 +122,13 @@ def test_a_trial_can_be_played_again_from_its_own_history() -> None:
     assert again.outputs == first.outputs
     assert [e.wire for e in again.events] == [e.wire for e in first.events]
     assert again.took == first.took
+
+
+def test_a_child_ends_as_the_script_says() -> None:
+    doc = document(subflow("s"), activity("a"), activity("x"), edges=[edge("s>a"), edge("s:failed>x")])
+    good = play(doc, answers={"s": (Answer(output={"end": {"n": 3}}),)})
+    assert good.outputs["s"] == {"end": {"n": 3}}
+    assert "a" in good.outputs
+    bad = play(doc, answers={"s": (Answer(error="no"),)})
+    assert "x" in bad.outputs
+    assert "a" not in bad.outputs

@@ -17,7 +17,7 @@ MONDAY = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How one attempt of an activity ends, `after` it was claimed.
+    """How one attempt of an activity ends, `after` it was claimed; or the run that a subflow step started.
 
     Attributes:
         output: what it gives; None takes a made-up value for each declared output field.

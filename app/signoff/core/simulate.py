@@ -13,7 +13,7 @@ from typing import Any
 
 from signoff.core import commands as c
 from signoff.core.decide import decide
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig, SubflowConfig
 from signoff.core.digest import definition_digest
 from signoff.core.events import Event
 from signoff.core.explain import RunExplanation, explain
@@ -184,6 +184,18 @@ class Trial:
                 sent_at=at,
             )
             return [_Action(at, order, command, uses)] if message.comes else []
+        if isinstance(config, SubflowConfig):
+            answer, uses = self._entry(self.script.answers, "answer", step, Answer())
+            ended = c.EndSubflow(
+                actor=CLOCK,
+                step=step,
+                generation=s.generation,
+                child=s.child,
+                outcome="failed" if answer.error else "succeeded",
+                reason=answer.message if answer.error else "",
+                output=answer.output if answer.output is not None else {},
+            )
+            return [_Action(self._since(step, s, "answer") + answer.after, order, ended, uses)]
         if not isinstance(config, ApprovalConfig | FormConfig) or s.approval is None:
             return []
         choice, uses = self._entry(self.script.choices, "choice", step, Choice())
