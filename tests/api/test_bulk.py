@@ -15,7 +15,7 @@ def test_a_command_is_previewed_and_sent_to_many_runs(desk: Desk) -> None:
     body = {"command": "migrate_run", "which": {"definition": "buy", "version": 1}, "args": {"plan": {"target": 2}}}
     assert desk.post("ada", "/runs/bulk/preview", body).status_code == 403
     found = desk.post("katherine", "/runs/bulk/preview", body).json()
-    assert [i["sentence"] for i in found["items"]] == ["Would migrate the run to version 2."] * 2
+    assert [i["sentence"] for i in found["items"]] == ["Would move the run to version 2."] * 2
     send = {"command": "migrate_run", "items": found["sendable"], "args": body["args"], "reason": "new rule"}
     done = desk.post("katherine", "/runs/bulk", send).json()
     assert done["done"] == 2

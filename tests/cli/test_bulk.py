@@ -15,7 +15,7 @@ def test_runs_are_moved_and_cancelled_in_bulk(office: Office, shell: Shell) -> N
     runs = [office.start("buy") for _ in range(2)]
     office.publish(chain("buy", ask("boss", label="Manager"), call("order")))
     said = shell.run("run", "migrate", runs[0], "--to", "2", "--dry-run", login="katherine")
-    assert "Would migrate the run to version 2." in said
+    assert "Would move the run to version 2." in said
     assert "1 of 1 can. Nothing was changed." in said
     words = ("--to", "2", "--map", "manager=boss", "--reason", "renamed")
     assert "1 done, 0 refused" in shell.run("run", "migrate", runs[0], *words, login="katherine")

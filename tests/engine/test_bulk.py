@@ -122,7 +122,7 @@ def test_runs_move_to_another_version_and_back(office: Office) -> None:
     office.publish(TWO)
     plan = {"plan": {"target": 2}}
     found = preview(office, "migrate_run", plan, definition="buy", version=1)
-    assert [i.sentence for i in found.items] == ["Would migrate the run to version 2."] * 2
+    assert [i.sentence for i in found.items] == ["Would move the run to version 2."] * 2
     answer = office.signoff.bulk(OLGA, TENANT, "migrate_run", found.sendable, reason="two pairs of eyes", args=plan)
     assert answer["done"] == 2
     verified(office.folder)

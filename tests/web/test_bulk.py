@@ -21,7 +21,7 @@ def test_runs_are_moved_to_another_version_from_the_page_of_versions(visit: Visi
     page.get_by_role("link", name="Move runs of version 1…").click()
     visit.ready(page)
     boxes = page.get_by_role("checkbox")
-    expect(page.get_by_text("Would migrate the run to version 2.").first).to_be_visible()
+    expect(page.get_by_text("Would move the run to version 2.").first).to_be_visible()
     expect(boxes.first).to_be_checked()
     page.get_by_role("button", name="Tick none").click()
     expect(boxes.first).not_to_be_checked()

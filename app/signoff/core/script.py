@@ -136,7 +136,7 @@ def script_of(events: Iterable[e.Event]) -> Script:
         step = getattr(event, "step", "")
         took = event.at - began.get(step, event.at)
         match event:
-            case e.ActivityStarted() | e.ApprovalOpened() | e.FormOpened() | e.SignalAwaited():
+            case e.ActivityStarted() | e.ApprovalOpened() | e.FormOpened() | e.SignalAwaited() | e.SubflowStarted():
                 began[step] = event.at
             case e.ActivitySucceeded():
                 answers.setdefault(step, []).append(Answer(event.output, after=took))
@@ -153,6 +153,10 @@ def script_of(events: Iterable[e.Event]) -> Script:
                 if listed and listed[-1].outcome == "returned" and not took:  # the decision just before said when
                     made = replace(made, after=listed.pop().after)
                 listed.append(made)
+            case e.SubflowEnded():
+                wrong = event.error.code if event.error else event.outcome if event.outcome != "succeeded" else ""
+                message = event.error.message if event.error else ""
+                answers.setdefault(step, []).append(Answer(event.output, wrong, message, after=took))
             case e.FormSubmitted():
                 made = Choice("submitted", event.actor.id, values=event.output, after=took)
                 choices.setdefault(step, []).append(made)

@@ -184,7 +184,8 @@ class BulkQueries:
         named = command.target if isinstance(command, MigrateRun) else plan
         label = f" '{plan.label(step)}'" if step in plan.steps else ""
         target = f" to version {command.target.version}" if isinstance(command, MigrateRun) else ""
-        will = f"Would {name.partition('_')[0]}{label or ' the run'}{target}."
+        verb = {"migrate_run": "move"}.get(name, name.partition("_")[0])
+        will = f"Would {verb}{label or ' the run'}{target}."
         following = tuple(sentence_of(x, named) for x in events[1 : 1 + _FOLLOWING])
         return result(True, will, step=step, after=str(after.status), following=following)
 

@@ -114,7 +114,6 @@ class _Designer:
             self.canvas.graph,
             self.listed,
             self.changes.pane,
-            self.trial.pane,
             margin=0,
             styles={"flex": "3 1 540px", "min-width": "0", "max-width": "100%"},
         )
@@ -124,6 +123,7 @@ class _Designer:
             self.said,
             self.keeper.choice,
             self.trial.dialog,
+            self.trial.pane,
             wrap(
                 left,
                 self.panel,

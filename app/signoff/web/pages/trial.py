@@ -10,7 +10,15 @@ import panel as pn
 import panel_material_ui as pmui
 
 from signoff import errors
-from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig, Step
+from signoff.core.definition import (
+    ActivityConfig,
+    ApprovalConfig,
+    Definition,
+    FormConfig,
+    SignalConfig,
+    Step,
+    SubflowConfig,
+)
 from signoff.core.script import Answer, Choice, Message, Script, made_up
 from signoff.core.wording import clock, span
 from signoff.engine.trials import TrialView, try_out
@@ -84,7 +92,7 @@ class TrialDesk:
 def _choice(step: Step) -> Any:
     config = step.config
     options = [GOES_WELL]
-    if isinstance(config, ActivityConfig):
+    if isinstance(config, ActivityConfig | SubflowConfig):
         options += ["fails"]
     elif isinstance(config, ApprovalConfig):
         options += ["rejected", *(["returned once"] if config.returns_to else []), "nobody answers"]
