@@ -21,7 +21,7 @@ from signoff.core.facts import Directory, Facts
 from signoff.core.migration import MigrationPlan
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
-from signoff.core.states import Actor, ErrorInfo, RunState, StepState, TimerKind
+from signoff.core.states import Actor, ErrorInfo, ItemState, RunState, StepState, TimerKind
 from signoff.core.validate import is_publishable, validate
 from tests.core.checks import Ledger
 
@@ -171,6 +171,35 @@ class World:
         step = self.step(id)
         self.ok(c.ClaimActivity(actor=worker, step=id, generation=step.generation, attempt=step.attempt))
         return self.step(id)
+
+    def claim_item(self, id: str, item: int, worker: Actor = WORKER) -> ItemState:
+        """Claim one item of a list."""
+        items = self.step(id).items
+        assert items is not None
+        one = items.find(item)
+        assert one is not None, f"item {item} is not open"
+        generation = self.step(id).generation
+        self.ok(c.ClaimActivity(actor=worker, step=id, generation=generation, attempt=one.attempt, item=item))
+        return self.item(id, item)
+
+    def item(self, id: str, item: int) -> ItemState:
+        items = self.step(id).items
+        assert items is not None
+        one = items.find(item)
+        assert one is not None, f"item {item} is not open"
+        return one
+
+    def item_done(self, id: str, item: int, output: Any = None) -> None:
+        one = self.item(id, item)
+        if one.status == "scheduled":
+            one = self.claim_item(id, item)
+        self.ok(self.completion(id, output, attempt=one.attempt, fence=one.fence, item=item))
+
+    def item_failure(self, id: str, item: int, *, retryable: bool = True) -> c.FailActivity:
+        one = self.item(id, item)
+        if one.status == "scheduled":
+            one = self.claim_item(id, item)
+        return self.failure(id, retryable=retryable, attempt=one.attempt, fence=one.fence, item=item)
 
     def completion(self, id: str, output: Any = None, **more: Any) -> c.CompleteActivity:
         """The result of the current claim; `more` overrides any part of it."""

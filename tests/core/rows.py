@@ -22,7 +22,8 @@ from signoff.core.effects import (
 )
 from signoff.core.plan import Plan
 from signoff.core.react import (
-    implied_attempt,
+    AttemptKey,
+    implied_attempts,
     implied_dead_letters,
     implied_signal,
     implied_timers,
@@ -37,7 +38,7 @@ class Rows:
     """Tables as dictionaries. Each effect must fit the row it finds, as a conditional update would."""
 
     def __init__(self) -> None:
-        self.attempts: dict[tuple[str, int, int], AttemptMoved | AttemptPut] = {}
+        self.attempts: dict[AttemptKey, AttemptMoved | AttemptPut] = {}
         self.timers: dict[tuple[str, str, int, int], TimerSet] = {}
         self.approvals: dict[tuple[str, int], str] = {}
         self.dead: dict[str, DeadLetterPut] = {}
@@ -49,11 +50,11 @@ class Rows:
         for effect in effects:
             match effect:
                 case AttemptPut():
-                    key = (effect.step, effect.generation, effect.attempt)
+                    key = (effect.step, effect.generation, effect.item, effect.attempt)
                     assert key not in self.attempts, f"attempt {key} was put twice"
                     self.attempts[key] = effect
                 case AttemptMoved():
-                    key = (effect.step, effect.generation, effect.attempt)
+                    key = (effect.step, effect.generation, effect.item, effect.attempt)
                     assert self.attempts[key].status in OPEN_ATTEMPTS, f"attempt {key} was over"
                     self.attempts[key] = effect
                 case TimerSet():
@@ -94,8 +95,7 @@ class Rows:
         attempts, approvals = {}, set()
         timers = {(t.step, str(t.kind), t.generation, t.attempt): t for t in implied_timers(state)}
         for i, s in state.steps.items():
-            if status := implied_attempt(state, i):
-                attempts[i, s.generation, s.attempt] = status
+            attempts.update(implied_attempts(state, i))
             if implies_open_approval(state, i):
                 approvals.add((i, s.generation))
         assert self.timers == timers

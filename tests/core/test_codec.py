@@ -33,7 +33,7 @@ def test_every_event_has_a_wire_name_of_its_own_and_a_version() -> None:
 
 
 def test_exactly_the_events_that_carry_input_or_outputs_are_data_events() -> None:
-    carrying = {"run.started", "run.input_edited", "run.migrated"} | {
+    carrying = {"run.started", "run.input_edited", "run.migrated", "activity.items_opened"} | {
         x.wire for x in e.ALL_EVENTS if "output" in {f.name for f in fields(x)}
     }
     assert set(DATA_EVENTS) == carrying
@@ -68,6 +68,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tuple[tuple[str, int, int], ...]": st.lists(
         st.tuples(st.text(max_size=5), st.integers(1, 9), st.integers(1, 9))
     ).map(tuple),
+    "list[Any]": st.lists(st.integers(0, 9) | st.text(max_size=5), max_size=3),
+    "tuple[int, ...]": st.lists(st.integers(0, 99), max_size=4).map(tuple),
     "Edges": st.lists(st.tuples(st.text(max_size=5), st.sampled_from(["live", "dead"])), max_size=3).map(tuple),
 }
 

@@ -382,6 +382,17 @@ def reopened() -> World:
     return world
 
 
+def lists() -> list[World]:
+    """Steps that work on items: an empty list, and one whose items come one after the other."""
+    worlds = []
+    for rows in ("[]", "[1, 2]"):
+        world = World(document(activity("x", for_each={"items": rows, "parallel": 1}), wait("w")))
+        worlds.append(world)
+    worlds[1].item_done("x", 0)
+    worlds[1].item_done("x", 1)
+    return worlds
+
+
 def sent_back() -> World:
     """Every state but `running` goes back to pending when an approval returns the work."""
     steps = [activity("a"), approval("p", returns_to=["a"]), *map(activity, "sgk"), approval("rej", required=0)]
@@ -412,7 +423,7 @@ def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
     runs: set[tuple[str, str]] = set()
     denied = outcome_unknown(StepKind.ACTIVITY)
     denied.ok(denied.outcome("x", False))
-    worlds = [reopened(), sent_back(), denied]
+    worlds = [*lists(), reopened(), sent_back(), denied]
     for place, row in STEP_TABLE.items():
         for kind in row:
             world = built(*place)

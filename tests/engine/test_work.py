@@ -180,3 +180,45 @@ def test_an_activity_that_polls_is_asked_until_it_is_ready(tmp_path: Path) -> No
         assert view.state.outputs["ready"] == {"ready": True, "n": 3}
         assert [c.key.rpartition("/")[2] for c in connectors.calls] == ["1", "2"]
         assert office.check_replay() == 1
+
+
+def test_each_item_of_a_list_is_called_once_and_a_retry_calls_what_is_left(tmp_path: Path) -> None:
+    connectors, lock = Connectors(), threading.Lock()
+    together = [0, 0]
+    broken = {7}
+
+    def copy(call: Call) -> Any:
+        with lock:
+            connectors.calls.append(call)
+            together[0] += 1
+            together[1] = max(together)
+        try:
+            if call.input["row"] in broken:
+                raise ActivityError(f"Row {call.input['row']} is broken.", retryable=False)
+            return {"twice": call.input["row"] * 2}
+        finally:
+            with lock:
+                together[0] -= 1
+
+    connectors["copy"] = copy
+    step = call("copy", "copy", for_each={"items": "input.rows", "parallel": 3}, input={"row": "=item"})
+    document = chain("each", step, input=[{"name": "rows", "type": "list"}])
+    with open_office(tmp_path, connectors=connectors) as office:
+        office.publish(document)
+        rows = list(range(40))
+        run_id = office.start("each", rows=rows)
+        view = office.until_status(run_id, "stalled")
+        assert "Item 7 of 40 failed" in view.row.reason
+        assert letters(office) == [("copy", "error", 1)]
+        broken.clear()
+        office.signoff.operate("replay_dead_letter", person("katherine"), TENANT, run_id, step="copy", reason="mended")
+        done = office.until_status(run_id, "succeeded")
+        assert done.state.outputs["copy"] == [{"twice": n * 2} for n in rows]
+        called = [c.input["row"] for c in connectors.calls]
+        assert sorted(called) == sorted([*rows, 7])
+        assert together[1] <= 3
+        keys = {c.key for c in connectors.calls}
+        assert len(keys) == 40
+        attempts = office.signoff.queries.list_attempts(TENANT, run_id)
+        assert sorted(a.item for a in attempts if a.status != "cancelled") == sorted([*rows, 7])
+        assert office.check_replay() == 1

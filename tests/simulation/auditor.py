@@ -16,7 +16,7 @@ from signoff.core.events import FormSubmitted, SignalReceived
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.quorum import person_key
 from signoff.core.react import (
-    implied_attempt,
+    implied_attempts,
     implied_children,
     implied_dead_letters,
     implied_signal,
@@ -129,20 +129,19 @@ class Auditor:
         attempts, approvals = {}, {}
         timers = {(t.step, str(t.kind), t.generation, t.attempt, to_micros(t.due)) for t in implied_timers(state)}
         for i, s in state.steps.items():
-            if status := implied_attempt(state, i):
-                attempts[i, s.generation, s.attempt] = str(status)
+            attempts.update({key: str(status) for key, status in implied_attempts(state, i).items()})
             if implies_open_approval(state, i) and s.approval:
                 voted = {v.person for v in s.approval.votes}
                 given = sum(v.outcome == "approved" for v in s.approval.votes)
                 open_for = frozenset(p for p in s.approval.roster if p not in voted)
                 approvals[i, s.generation] = (given, open_for)
         stored = {}
-        for step, generation, attempt, status, fence, until in self.rows(
-            "SELECT step, generation, attempt, status, fence, lease_until FROM attempt WHERE run=?"
+        for step, generation, item, attempt, status, fence, until in self.rows(
+            "SELECT step, generation, item, attempt, status, fence, lease_until FROM attempt WHERE run=?"
             " AND status IN ('ready', 'held', 'leased')",
             pk,
         ):
-            stored[step, generation, attempt] = status
+            stored[step, generation, item, attempt] = status
             leases = {to_micros(x) for x in ledger.leases.get((step, fence), ())}
             assert status != "leased" or until in leases, f"the lease of {step} lasts until {until}, not {leases}"
         assert stored == attempts, f"attempts {stored} are not those of the state {attempts}"

@@ -87,6 +87,11 @@ def _step(dice: Random, number: int, name: str) -> JSON:
             made["probe"] = PROBE
         elif made["effect"] == "idempotent" and dice.random() < 0.2:
             made["poll"] = {"until": "answer.n % 3 == 0", "every": "PT5S", "for": "PT30S"}
+        elif made["effect"] == "idempotent" and dice.random() < 0.25:
+            made["for_each"] = {
+                "items": dice.choice(("[1, 2, 3, 4]", "[1, 2]", "[]")),
+                "parallel": dice.choice((1, 2, 3)),
+            }
         made["input"] = dice.choice(({}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}))
         made["pool"] = dice.choice(("default", "default", "gpu"))
         if dice.random() < 0.4:

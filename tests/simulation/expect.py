@@ -63,7 +63,11 @@ def _claim(ledger: RunLedger, ask: Ask, now: datetime) -> str:
     newest = ledger.fences.get(a["step"], [0])[-1]
     if state.is_terminal:
         return "the run has ended"
-    if step is None or (a["generation"], a["attempt"], a["fence"]) != (step.generation, step.attempt, newest):
+    if step is not None and step.items:
+        claims = [(step.generation, x.attempt, x.fence) for x in step.items.open if x.status is StepStatus.RUNNING]
+        if (a["generation"], a["attempt"], a["fence"]) not in claims:
+            return "no claim of an item"
+    elif step is None or (a["generation"], a["attempt"], a["fence"]) != (step.generation, step.attempt, newest):
         return "an older claim"
     if step.status is not StepStatus.RUNNING:
         return f"the claim is over, the step is {step.status}"

@@ -45,6 +45,7 @@ class RunLedger(Ledger):
         self.keys: dict[tuple[str, int], str] = {}
         self.unknown: dict[tuple[str, int], bool] = {}
         self.attempts: dict[tuple[str, int], int] = {}
+        self.done_items: set[tuple[str, int, int]] = set()
         self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
@@ -64,7 +65,12 @@ class RunLedger(Ledger):
             case e.ActivityStarted():
                 assert was.status in (RunStatus.RUNNING, RunStatus.STALLED), f"claimed while {was.status}"
                 step = was.steps[event.step]
-                assert step.status is StepStatus.SCHEDULED, f"claimed while {step.status}"
+                one = step.items.find(event.item) if step.items else step
+                assert one is not None, "an item that is not open was claimed"
+                assert one.status is StepStatus.SCHEDULED, f"claimed while {one.status}"
+                if step.items:
+                    config = self.plan.steps[event.step].config
+                    assert len(step.items.open) <= config.for_each.parallel, "too many at once"  # type: ignore[union-attr]
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
                 generation = (event.step, event.generation)
@@ -76,9 +82,23 @@ class RunLedger(Ledger):
                 assert was.steps[event.step].probe, "an answer of no probe"
                 self.unknown[event.step, event.generation] = False
             case e.ActivityFailed():
-                assert was.steps[event.step].fence == event.fence
+                items = was.steps[event.step].items
+                open_item = items.find(event.item) if items else was.steps[event.step]
+                assert open_item is not None
+                assert open_item.fence == event.fence
                 if event.error.code in REPORTED and not was.steps[event.step].probe:
                     self.unknown[event.step, event.generation] = False
+            case e.ActivityScheduled(item=item) if item >= 0:
+                assert event.key == f"{idempotency_key(was.run_id, event.step, was.steps[event.step])}/{item}"
+                config = self.plan.steps[event.step].config
+                assert isinstance(config, ActivityConfig)
+                assert event.attempt <= config.retry.max_attempts, "more tries than the policy allows"
+            case e.ItemSucceeded():
+                once = (event.step, event.generation, event.item)
+                assert once not in self.done_items, "an item succeeded twice"
+                self.done_items.add(once)
+            case e.ItemsSucceeded():
+                assert len(event.output) == len(was.partial[event.step].items)
             case e.ActivityScheduled():
                 assert event.key == self._key(was, event.step, event.probe)
                 config = self.plan.steps[event.step].config
@@ -151,7 +171,8 @@ class RunLedger(Ledger):
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
             self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
-        if isinstance(event, e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered):
+        answers = e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered | e.ItemSucceeded
+        if isinstance(event, answers):
             self.completions.setdefault((event.step, event.fence), event)
         if not isinstance(event, e.EvidenceRecorded):
             words = getattr(event, "comment", "") or getattr(event, "reason", "")
@@ -162,7 +183,8 @@ class RunLedger(Ledger):
             until = event.at + timedelta(seconds=config.timeouts.heartbeat_s)
             self.leases[event.step, event.fence] = {until}
             probe = self.mirror.steps[event.step].probe
-            self.keys[event.step, event.fence] = self._key(self.mirror, event.step, probe)
+            key = self._key(self.mirror, event.step, probe)
+            self.keys[event.step, event.fence] = key if event.item < 0 else f"{key}/{event.item}"
 
     def _clocks(self, was: RunState, at: datetime) -> None:
         """After a pause every timer has as much time left as before."""

@@ -20,7 +20,19 @@ from typing import Any
 from unittest import mock
 
 from signoff.core import flow, quorum, react, retry
-from signoff.core.decide import activities, advance, approvals, asking, opening, operators, outcomes, returning, timers
+from signoff.core.decide import (
+    activities,
+    advance,
+    approvals,
+    asking,
+    item_answers,
+    items,
+    opening,
+    operators,
+    outcomes,
+    returning,
+    timers,
+)
 from signoff.core.evolve import runs, steps
 from signoff.engine import handle, people_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
@@ -225,6 +237,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("dead letters: stay when they are replayed", (journal.Journal._flush, "list(rows.dead_gone)", "[]")),
     m("dead letters: not written", (react._dead_letters, "out += [x for", "[x for")),
+    m("items: more at once than allowed", (items.go_on, "len(items.open) >= each.parallel", "False")),
+    m("items: an older claim counts", (item_answers._find, "one.fence, one.attempt", "command.fence, one.attempt")),
     # Flow
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),

@@ -165,7 +165,9 @@ class World:
             run_id, step, generation, attempt, fence = claim
             s = self.auditor.state(run_id).steps[step]
             current = s.status is StepStatus.RUNNING
-            current = current and (s.generation, s.attempt, s.fence) == (generation, attempt, fence)
+            open_now = s.items.open if s.items else (s,)
+            held = [(s.generation, x.attempt, x.fence) for x in open_now if x.status is StepStatus.RUNNING]
+            current = current and (generation, attempt, fence) in held
             assert current == (i not in lost), f"a heartbeat of claim {claim} was answered wrongly"
 
     def _answered(self, ask: Ask, answer: dict[str, Any], now: datetime, alone: bool) -> None:

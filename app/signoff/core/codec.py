@@ -16,8 +16,9 @@ from operator import attrgetter
 from typing import Any
 
 from signoff.core import events as e
+from signoff.core.items import with_items
 from signoff.core.migration_events import outputs_after
-from signoff.core.states import ApprovalState, RunState, StepState
+from signoff.core.states import ApprovalState, ItemsData, RunState, StepState
 from signoff.core.upcast import upcast
 
 Encode = Callable[[Any], Any]
@@ -89,13 +90,16 @@ _EVENTS = {cls.wire: _Shape(cls, frozenset({"at", "step"})) for cls in e.ALL_EVE
 _HAS_STEP = {cls.wire: "step" in {f.name for f in fields(cls)} for cls in e.ALL_EVENTS}
 _STEP = _Shape(StepState, frozenset({"approval"}))
 _APPROVAL = _Shape(ApprovalState)
-_RUN = _Shape(RunState, frozenset({"steps", "outputs", "input", "retired"}))
+_RUN = _Shape(RunState, frozenset({"steps", "outputs", "input", "retired", "partial"}))
 
 DATA_EVENTS: tuple[str, ...] = (
     e.RunStarted.wire,
     e.InputEdited.wire,
     e.RunMigrated.wire,
     e.ActivitySucceeded.wire,
+    e.ItemsOpened.wire,
+    e.ItemSucceeded.wire,
+    e.ItemsSucceeded.wire,
     e.EffectConfirmed.wire,
     e.ApprovalSettled.wire,
     e.FormSubmitted.wire,
@@ -171,13 +175,18 @@ def decode_snapshot(data: Mapping[str, Any], data_events: Iterable[e.Event]) -> 
     steps, retired = ({i: _read_step(s) for i, s in data.get(name, {}).items()} for name in ("steps", "retired"))
     run_input: dict[str, Any] = {}
     outputs: dict[str, Any] = {}
+    partial: dict[str, ItemsData] = {}
     for event in data_events:
         if isinstance(event, e.RunStarted | e.InputEdited):
             run_input = event.input
         elif isinstance(event, e.RunMigrated):
             run_input = run_input if event.input is None else event.input
             outputs = outputs_after(outputs, event)
+            partial = outputs_after(partial, event)
+        elif isinstance(event, e.ItemsOpened | e.ItemSucceeded):
+            partial = with_items(partial, event)
         else:
+            partial.pop(getattr(event, "step", ""), None)
             outputs[getattr(event, "step", "")] = getattr(event, "output", None)
-    state: RunState = _RUN.decode(data, steps=steps, outputs=outputs, input=run_input, retired=retired)
+    state: RunState = _RUN.decode(data, steps=steps, outputs=outputs, input=run_input, retired=retired, partial=partial)
     return state

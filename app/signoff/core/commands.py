@@ -39,6 +39,7 @@ class ClaimActivity(Command):
     step: str
     generation: int
     attempt: int
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class _Outcome(Command):
     generation: int
     attempt: int
     fence: int
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

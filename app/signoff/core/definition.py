@@ -173,6 +173,27 @@ class Poll:
     for_: str = ""
 
 
+MAX_ITEMS = 1_000
+"""No step calls for more items than this."""
+MAX_PARALLEL = 100
+"""Nor more of them at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """Calls an activity once for each item of a list; to a reader it is one step.
+
+    Attributes:
+        items: CEL that gives the list; the input mapping may then use `item` and `index` (from 0).
+        parallel: how many calls may be under way at once.
+        max_items: a longer list is an error; at most `MAX_ITEMS`.
+    """
+
+    items: str = ""
+    parallel: int = 5
+    max_items: int = 100
+
+
 @dataclass(frozen=True, slots=True)
 class ActivityConfig:
     """Calls a connector through a worker. `input` is JSON in which texts beginning with `=` are CEL."""
@@ -187,6 +208,7 @@ class ActivityConfig:
     priority: int = 0
     probe: Probe | None = None
     poll: Poll | None = None
+    for_each: ForEach | None = None
 
 
 @dataclass(frozen=True, slots=True)

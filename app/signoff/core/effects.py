@@ -38,6 +38,7 @@ class AttemptPut:
     pool: str
     priority: int
     connector: str
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class AttemptMoved:
     fence: int = 0
     worker: str = ""
     heartbeat_s: float = 30.0
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from signoff.core.activity_events import ItemFailed as ItemFailed
+from signoff.core.activity_events import ItemsOpened as ItemsOpened
+from signoff.core.activity_events import ItemsSucceeded as ItemsSucceeded
+from signoff.core.activity_events import ItemSucceeded as ItemSucceeded
+from signoff.core.activity_events import ItemsWithdrawn as ItemsWithdrawn
 from signoff.core.activity_events import PollAnswered as PollAnswered
 from signoff.core.event import Edges as Edges
 from signoff.core.event import Event as Event
@@ -114,7 +119,8 @@ class RunEnded(Event):
 class ActivityScheduled(StepEvent):
     """An attempt may be claimed. `input` is resolved; the outside call gets `key`.
 
-    Where `probe` is not 0, it is that probe of a lost call and does none of the work itself.
+    `item` is the item of a list it works on, -1 for the whole step. Where `probe` is not 0, it is that probe of a
+    lost call and does none of the work itself.
     """
 
     wire: ClassVar[str] = "activity.scheduled"
@@ -124,6 +130,7 @@ class ActivityScheduled(StepEvent):
     input: Any = None
     queue_due: datetime | None = None
     probe: int = 0
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +143,7 @@ class ActivityStarted(StepEvent):
     fence: int
     worker: str
     run_due: datetime
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +168,7 @@ class ActivityFailed(StepEvent):
     attempt: int
     fence: int
     error: ErrorInfo
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +180,7 @@ class RetryArmed(StepEvent):
     attempt: int
     due: datetime
     probe: int = 0
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +312,11 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     RetryArmed,
     ProbeFoundNothing,
     PollAnswered,
+    ItemsOpened,
+    ItemSucceeded,
+    ItemFailed,
+    ItemsWithdrawn,
+    ItemsSucceeded,
     OutcomeUnknown,
     EffectConfirmed,
     EffectDenied,

@@ -25,7 +25,7 @@ from signoff.core.plan import Plan
 from signoff.core.polling import deadline
 from signoff.core.progress import Progress
 from signoff.core.quorum import find_person, who_may_still_decide
-from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
+from signoff.core.states import ACTIVE_STEPS, ItemsState, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.wording import clock, listed, sentence
 
 NOBODY: Mapping[str, str] = MappingProxyType({})
@@ -273,6 +273,8 @@ def _open_words(
             names = list(dict.fromkeys(f"'{plan.label(e.source)}'" for e in open_edges))
             word = "and" if plan.steps[step_id].join is Join.ALL else "or"
             return f"{label} has not begun.", f"It begins after {listed(names, word)}." if names else ""
+        case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.items:
+            return _items_words(step.items, label)
         case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.probe:
             return _probe_words(step, label)
         case StepStatus.OUTCOME_UNKNOWN:
@@ -301,6 +303,20 @@ def _open_words(
             return _waiting_words(plan, step_id, step, label, waits_for)
         case _:
             return None
+
+
+def _items_words(items: ItemsState, label: str) -> tuple[str, str]:
+    open_now = f", {len(items.open)} under way" if items.open else ""
+    said = f"{label} works on a list: {items.done} of {items.total} done{open_now}."
+    failing = sorted({*items.failed, *(x.item for x in items.open if x.error)})
+    if failing:
+        names = listed([str(i) for i in failing], most=10)
+        said += f" Not well so far: item {names} (counted from 0)."
+    due = [x.due for x in items.open if x.status is StepStatus.RETRYING and x.due]
+    if due:
+        return said, f"An item is tried again at {clock(min(due))}."
+    first = min((x.due for x in items.open if x.due), default=None)
+    return said, f"An item must answer by {clock(first)}." if first else "A worker takes the next item."
 
 
 def _poll_words(plan: Plan, poll: Poll, step: StepState, label: str) -> tuple[str, str]:

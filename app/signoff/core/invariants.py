@@ -14,7 +14,7 @@ from signoff.core.definition import StepKind
 from signoff.core.history import History, PlanOf
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, person_key, same_person, who_may_still_decide
-from signoff.core.react import implied_attempt, implied_timer, implies_open_approval
+from signoff.core.react import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
 
 
@@ -86,6 +86,10 @@ class RunCheck:
                     message = f"Fencing token {event.fence} of '{event.step}' was granted after {newest}."
                     yield "fence_not_growing", message
                 self._fences[event.step] = max(event.fence, newest)
+            case e.ActivityFailed(item=item) | e.ItemSucceeded(item=item) if item >= 0:
+                one = step.items.find(item) if step.items else None
+                if one is None or one.fence != event.fence:
+                    yield "stale_result", f"A result of item {item} of '{event.step}' was not of its newest claim."
             case e.ActivitySucceeded() | e.ActivityFailed() | e.ProbeFoundNothing() | e.PollAnswered() if (
                 event.fence != step.fence
             ):
@@ -155,7 +159,7 @@ def state_findings(plan: Plan, state: RunState) -> list[tuple[str, str]]:
 
 
 def _is_way_forward(plan: Plan, state: RunState, step: str) -> bool:
-    if implied_attempt(state, step) or implied_timer(state, step):
+    if implied_attempts(state, step) or implied_timer(state, step):
         return True
     outside = plan.steps[step].kind not in (StepKind.ACTIVITY, StepKind.WAIT)
     return outside and state.steps[step].status is StepStatus.WAITING

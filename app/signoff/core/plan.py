@@ -41,6 +41,7 @@ class Plan:
         worktime: the definition's business calendar in its time zone.
         probes: compiled probe by step id.
         polls: compiled `until` of a poll by step id.
+        lists: compiled list of items by step id.
     """
 
     definition: Definition
@@ -56,6 +57,7 @@ class Plan:
     worktime: WorkTime
     probes: Mapping[str, CompiledProbe]
     polls: Mapping[str, Expression]
+    lists: Mapping[str, Expression]
 
     def label(self, step_id: str) -> str:
         """The label people read, for a step id."""
@@ -93,7 +95,7 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
         outgoing={i: tuple(v) for i, v in outgoing.items()},
         edges={e.key: e for e in definition.edges},
         conditions={e.key: compile_expression(e.when) for e in definition.edges if e.when},
-        templates={s.id: compile_template(template_of(s))[0] for s in definition.steps},
+        templates={s.id: compile_template(template_of(s), names_of(s))[0] for s in definition.steps},
         skip_conditions={s.id: compile_expression(s.skip.condition) for s in definition.steps if s.skip.condition},
         worktime=compile_calendar(definition.policies.calendar, find_zone(definition.policies.zone) or ZoneInfo("UTC")),
         probes={
@@ -106,7 +108,18 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
             for s in definition.steps
             if isinstance(s.config, ActivityConfig) and s.config.poll
         },
+        lists={
+            s.id: compile_expression(s.config.for_each.items)
+            for s in definition.steps
+            if isinstance(s.config, ActivityConfig) and s.config.for_each
+        },
     )
+
+
+def names_of(step: Step) -> frozenset[str]:
+    """What the step's mapping may name besides `input`, `steps` and `run`."""
+    each = isinstance(step.config, ActivityConfig) and step.config.for_each
+    return frozenset({"item", "index"}) if each else frozenset()
 
 
 def template_of(step: Step) -> Any:

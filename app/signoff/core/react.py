@@ -34,6 +34,8 @@ from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
 from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind, waits_for_child
 
+AttemptKey = tuple[str, int, int, int]
+"""Step, generation, item, attempt."""
 CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
 
 
@@ -67,6 +69,21 @@ def implied_attempt(run: RunState, step_id: str) -> AttemptStatus | None:
     return AttemptStatus.LEASED if step.status is StepStatus.RUNNING else None
 
 
+def implied_attempts(run: RunState, step_id: str) -> dict[AttemptKey, AttemptStatus]:
+    """The open attempts of a step, by (step, generation, item, attempt); item -1 is the whole step."""
+    step = run.steps.get(step_id)
+    if step is None or run.is_terminal:
+        return {}
+    if step.items is None:
+        one = implied_attempt(run, step_id)
+        return {(step_id, step.generation, -1, step.attempt): one} if one else {}
+    ready = AttemptStatus.READY if run.status in CLAIMABLE_RUNS else AttemptStatus.HELD
+    meant = {StepStatus.SCHEDULED: ready, StepStatus.RUNNING: AttemptStatus.LEASED}
+    return {
+        (step_id, step.generation, x.item, x.attempt): meant[x.status] for x in step.items.open if x.status in meant
+    }
+
+
 def implies_open_approval(run: RunState, step_id: str) -> bool:
     """True while people are asked."""
     step = run.steps.get(step_id)
@@ -78,7 +95,7 @@ def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:
     if run.is_terminal or run.stopping:
         return {}
     return {
-        i: DeadLetterPut(i, s.generation, s.error.code, s.error.message, s.tries, s.since)
+        i: DeadLetterPut(i, s.generation, s.error.code, s.error.message, s.attempt if s.polls else s.tries, s.since)
         for i, s in run.steps.items()
         if s.status is StepStatus.FAILED and s.attempt and s.error and needs_somebody(plan, run, i)
     }
@@ -177,46 +194,60 @@ def _attempts(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
     """Rows of attempts: what the events say, then whatever the new state implies differently."""
-    rows: dict[tuple[str, int, int], AttemptStatus] = {}
+    rows: dict[AttemptKey, AttemptStatus] = {}
     for step in touched:
-        if step in before.steps and (was := implied_attempt(before, step)):
-            rows[step, before.steps[step].generation, before.steps[step].attempt] = was
-    for step, old in before.steps.items():
-        if step not in after.steps and implied_attempt(before, step):
-            out.append(AttemptMoved(step, old.generation, old.attempt, AttemptStatus.CANCELLED, old.fence, old.worker))
+        rows.update(implied_attempts(before, step))
+    for step in before.steps:
+        if step not in after.steps:
+            for _, generation, item, attempt in implied_attempts(before, step):
+                old = before.steps[step]
+                cancelled = AttemptStatus.CANCELLED
+                out.append(AttemptMoved(step, generation, attempt, cancelled, old.fence, old.worker, item=item))
     for event in events:
         match event:
             case e.ActivityScheduled():
                 put = _put(plan, event, after)
                 out.append(put)
-                rows[event.step, event.generation, event.attempt] = put.status
+                rows[_key(event)] = put.status
             case e.ActivityStarted():
                 out.append(_leased(plan, event))
-                rows[event.step, event.generation, event.attempt] = AttemptStatus.LEASED
-            case e.ActivitySucceeded():
+                rows[_key(event)] = AttemptStatus.LEASED
+            case e.ActivitySucceeded() | e.ProbeFoundNothing() | e.PollAnswered() | e.ItemSucceeded():
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
-                rows.pop((event.step, event.generation, event.attempt), None)
-            case e.ProbeFoundNothing() | e.PollAnswered():
-                out.append(_moved(event, AttemptStatus.SUCCEEDED))
-                rows.pop((event.step, event.generation, event.attempt), None)
+                rows.pop(_key(event), None)
             case e.ActivityFailed():
                 out.append(_moved(event, AttemptStatus.FAILED))
-                rows.pop((event.step, event.generation, event.attempt), None)
+                rows.pop(_key(event), None)
             case _:
                 pass
-    for (step, generation, attempt), status in rows.items():
-        state = after.steps[step]
-        current = (state.generation, state.attempt) == (generation, attempt)
-        now = implied_attempt(after, step) if current else None
+    for key, status in rows.items():
+        now = implied_attempts(after, key[0]).get(key)
         if now is not status:
             moved = now or AttemptStatus.CANCELLED
-            out.append(AttemptMoved(step, generation, attempt, moved, state.fence, state.worker))
+            step, generation, item, attempt = key
+            state = after.steps[step]
+            out.append(AttemptMoved(step, generation, attempt, moved, state.fence, state.worker, item=item))
+
+
+_Attempt = (
+    e.ActivityScheduled
+    | e.ActivityStarted
+    | e.ActivitySucceeded
+    | e.ActivityFailed
+    | e.ProbeFoundNothing
+    | e.PollAnswered
+    | e.ItemSucceeded
+)
+
+
+def _key(event: _Attempt) -> AttemptKey:
+    return event.step, event.generation, getattr(event, "item", -1), event.attempt
 
 
 def _put(plan: Plan, event: e.ActivityScheduled, after: RunState) -> AttemptPut:
     config = plan.steps[event.step].config
     assert isinstance(config, ActivityConfig)
-    held = implied_attempt(after, event.step) is AttemptStatus.HELD
+    held = after.status not in CLAIMABLE_RUNS
     return AttemptPut(
         event.step,
         event.generation,
@@ -227,22 +258,31 @@ def _put(plan: Plan, event: e.ActivityScheduled, after: RunState) -> AttemptPut:
         config.pool,
         config.priority,
         connector_of(config, event.probe),
+        event.item,
     )
 
 
 def _leased(plan: Plan, event: e.ActivityStarted) -> AttemptMoved:
     config = plan.steps[event.step].config
     assert isinstance(config, ActivityConfig)
-    heartbeat_s = config.timeouts.heartbeat_s
     return AttemptMoved(
-        event.step, event.generation, event.attempt, AttemptStatus.LEASED, event.fence, event.worker, heartbeat_s
+        event.step,
+        event.generation,
+        event.attempt,
+        AttemptStatus.LEASED,
+        event.fence,
+        event.worker,
+        config.timeouts.heartbeat_s,
+        event.item,
     )
 
 
 def _moved(
-    event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered, status: AttemptStatus
+    event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered | e.ItemSucceeded,
+    status: AttemptStatus,
 ) -> AttemptMoved:
-    return AttemptMoved(event.step, event.generation, event.attempt, status, event.fence)
+    item = getattr(event, "item", -1)
+    return AttemptMoved(event.step, event.generation, event.attempt, status, event.fence, item=item)
 
 
 def _approvals(

@@ -142,6 +142,65 @@ class ApprovalState:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemState:
+    """One item of a list that is being worked on: `scheduled`, `running` or `retrying`, with attempts of its own."""
+
+    item: int
+    status: StepStatus
+    attempt: int = 1
+    fence: int = 0
+    since: datetime | None = None
+    due: datetime | None = None
+    first_scheduled_at: datetime | None = None
+    error: ErrorInfo | None = None
+    worker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsState:
+    """How far a step is that calls for each item of a list. Its size depends on what is open, not on the list.
+
+    Attributes:
+        total: length of the list.
+        next: the first item that was never begun, where `again` is empty.
+        again: items left to do after a retry kept what had succeeded.
+        open: those being worked on.
+        failed: those that failed for good in this generation; nothing more begins then.
+        error: of the first of them.
+        done: how many have succeeded.
+    """
+
+    total: int
+    next: int = 0
+    again: tuple[int, ...] = ()
+    open: tuple[ItemState, ...] = ()
+    failed: tuple[int, ...] = ()
+    error: ErrorInfo | None = None
+    done: int = 0
+
+    def find(self, item: int) -> ItemState | None:
+        """That item, where it is being worked on."""
+        return next((x for x in self.open if x.item == item), None)
+
+    @property
+    def upcoming(self) -> int | None:
+        """The item that begins next, None where all have begun."""
+        if self.again:
+            return self.again[0]
+        return self.next if self.next < self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsData:
+    """The list of such a step, what its items gave so far and under which claim; kept out of snapshots like outputs."""
+
+    items: list[Any]
+    outputs: Mapping[int, Any]
+    fences: Mapping[int, int]
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepState:
     """One step of one run.
 
@@ -182,6 +241,7 @@ class StepState:
     uncounted: int = 0
     probe: int = 0
     polls: int = 0
+    items: ItemsState | None = None
 
     @property
     def tries(self) -> int:
@@ -199,6 +259,7 @@ class RunState:
     Attributes:
         sequence: number of the last event, counted from 1; 0 before the first.
         outputs: step id to output; kept out of snapshots (they would grow quadratically).
+        partial: step id to the list and the results so far of a step that works on items.
         edges: edge key to resolution; an absent key is not resolved yet.
         reason: why the run is stalled, paused, cancelling or over, as a sentence.
         input_changed: sequence of the last edit of the input, 0 before the first.
@@ -235,6 +296,7 @@ class RunState:
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     outputs: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     retired: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
+    partial: Mapping[str, ItemsData] = field(default_factory=lambda: _NOTHING)
 
     @property
     def is_terminal(self) -> bool:

@@ -280,8 +280,8 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))
     for a, targets in {
         "pending": "scheduled waiting failed blocked not_taken cancelled",
-        "scheduled": "running retrying skipped cancelled pending",
-        "running": "succeeded retrying waiting cancelled",
+        "scheduled": "running retrying succeeded skipped cancelled pending",
+        "running": "scheduled succeeded retrying waiting cancelled",
         "retrying": "scheduled failed outcome_unknown skipped cancelled pending",
         "outcome_unknown": "succeeded cancelled pending",
         "waiting": "scheduled succeeded rejected expired failed skipped cancelled pending",

@@ -48,6 +48,7 @@ class ReadyTask:
     key: str
     connector: str
     input: Any
+    item: int = -1
 
 
 class Dispatcher:

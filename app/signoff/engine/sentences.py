@@ -61,18 +61,38 @@ def _about_run(event: e.Event) -> str:
             return ""
 
 
+def _of_item(event: e.ActivityScheduled | e.ActivityStarted | e.ActivityFailed | e.RetryArmed, label: str) -> str:
+    return label if event.item < 0 else f"item {event.item} of {label}"
+
+
+def _begin(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
 def _about_activity(event: e.Event, label: str) -> str:
     match event:
         case e.ActivityScheduled():
             if event.probe:
                 return f"A probe may find out whether {label} happened (attempt {event.attempt})."
-            return f"{label} may be done (attempt {event.attempt})."
+            return f"{_begin(_of_item(event, label))} may be done (attempt {event.attempt})."
         case e.ActivityStarted():
-            return f"Worker '{event.worker}' began {label} (attempt {event.attempt}, fencing token {event.fence})."
+            what = f"(attempt {event.attempt}, fencing token {event.fence})"
+            return f"Worker '{event.worker}' began {_of_item(event, label)} {what}."
         case e.ActivitySucceeded():
             if event.probed:
                 return f"The probe found that {label} had happened: it succeeded."
             return f"{label} succeeded at attempt {event.attempt}."
+        case e.ItemsOpened():
+            kept = f"; {len(event.kept)} of them had succeeded before" if event.kept else ""
+            return f"{label} began with a list of {len(event.items)} items{kept}."
+        case e.ItemSucceeded():
+            return f"Item {event.item} of {label} succeeded at attempt {event.attempt}."
+        case e.ItemFailed():
+            return f"Item {event.item} of {label} failed: {event.error.message}"
+        case e.ItemsWithdrawn():
+            return f"Nothing more of {label} begins: {event.reason}"
+        case e.ItemsSucceeded():
+            return f"{label} succeeded with all {len(event.output)} items."
         case e.PollAnswered():
             again = f", so it is asked again at {clock(event.due)}" if event.due else ""
             return f"{label} was answered, but what it waits for is not true yet{again}."
@@ -81,11 +101,13 @@ def _about_activity(event: e.Event, label: str) -> str:
         case e.OutcomeUnknown():
             return f"The outcome of {label} is unknown: {event.error.message}"
         case e.ActivityFailed():
-            return f"Attempt {event.attempt} of {label} failed: {event.error.message}"
+            return f"Attempt {event.attempt} of {_of_item(event, label)} failed: {event.error.message}"
         case e.RetryArmed():
             if event.probe:
                 return f"A probe will find out at {clock(event.due)} whether {label} happened."
-            return f"{label} will be tried again at {clock(event.due)} (attempt {event.attempt})."
+            return (
+                f"{_begin(_of_item(event, label))} will be tried again at {clock(event.due)} (attempt {event.attempt})."
+            )
         case _:
             return ""
 

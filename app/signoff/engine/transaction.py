@@ -196,6 +196,7 @@ class Transaction:
                         effect.key,
                         effect.connector,
                         effect.input,
+                        effect.item,
                     )
                 )
             elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
@@ -266,7 +267,7 @@ class Transaction:
             config: Any = self.plan(self.run(None, a.public_id)[0]).steps[a.step].config
             connector = connector_of(config, body.get("probe", 0))
             task = ReadyTask(
-                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], connector, body.get("input")
+                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], connector, body.get("input"), a.item
             )
             self._lease(task, slot)
 
@@ -276,6 +277,7 @@ class Transaction:
             step=task.step,
             generation=task.generation,
             attempt=task.attempt,
+            item=task.item,
         )
         state = self.command(None, task.run_id, claim)
         if isinstance(state, Rejection):
@@ -298,6 +300,7 @@ class Transaction:
                     "label": plan.label(task.step),
                     "generation": task.generation,
                     "attempt": task.attempt,
+                    "item": task.item,
                     "fence": state.steps[task.step].fence,
                     "key": task.key,
                     "connector": task.connector,

@@ -21,7 +21,7 @@ from signoff.core.invariants import Finding, RunCheck, state_findings
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key
 from signoff.core.react import (
-    implied_attempt,
+    implied_attempts,
     implied_dead_letters,
     implied_signal,
     implied_timers,
@@ -191,19 +191,19 @@ def _tenancy(rows: RunRows) -> Iterator[tuple[str, str]]:
 
 
 def _attempts(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
-    implied: dict[tuple[Any, ...], str] = {}
-    for i, s in state.steps.items():
-        if now := implied_attempt(state, i):
-            implied[i, s.generation, s.attempt] = str(now)
-    for step, generation, attempt, status, fence, until in rows.attempts():
-        meant = implied.pop((step, generation, attempt), "over")
+    implied = {key: str(status) for i in state.steps for key, status in implied_attempts(state, i).items()}
+    for step, generation, item, attempt, status, fence, until in rows.attempts():
+        meant = implied.pop((step, generation, item, attempt), "over")
+        newest = state.steps[step]
+        one = newest.items.find(item) if newest.items else None
+        granted = one.fence if one else newest.fence
         if status != meant:
             yield "attempt_differs", f"Attempt {attempt} of '{step}' is {status}, but should be {meant}."
-        elif status == "leased" and fence != state.steps[step].fence:
-            yield "fence_differs", f"The lease of '{step}' has fencing token {fence}, not {state.steps[step].fence}."
+        elif status == "leased" and fence != granted:
+            yield "fence_differs", f"The lease of '{step}' has fencing token {fence}, not {granted}."
         elif status == "leased" and until <= 0:
             yield "lease_without_end", f"The lease of '{step}' never runs out."
-    for (step, _, attempt), status in implied.items():
+    for (step, _, _, attempt), status in implied.items():
         yield "attempt_missing", f"Attempt {attempt} of '{step}' should be {status}, but has no open row."
 
 

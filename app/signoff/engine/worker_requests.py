@@ -80,6 +80,7 @@ def _claim(r: Request) -> dict[str, Any]:
         "generation": required(r.args, "generation", int),
         "attempt": required(r.args, "attempt", int),
         "fence": required(r.args, "fence", int),
+        "item": r.args["item"] if isinstance(r.args.get("item"), int) else -1,
     }
 
 

@@ -129,7 +129,7 @@ class Worker:
         except BaseException as error:
             log.exception("task %s of run %s", task["step"], task["run_id"])
             do, args = "fail", {"code": "error", "message": f"{type(error).__name__}: {error}", "retryable": True}
-        claim = {k: task[k] for k in ("run_id", "step", "generation", "attempt", "fence", "digest")}
+        claim = {k: task[k] for k in ("run_id", "step", "generation", "attempt", "fence", "digest", "item")}
         if do == "fail" and task.get("progress"):
             args = {**args, "progress": task["progress"]}
         self._report(task, do, {**claim, **args}, 0.05)

@@ -32,11 +32,12 @@ _INSERT_EVENT = "INSERT INTO event(run, seq, type, version, step, at, data, payl
 _INSERT_PAYLOAD = "INSERT INTO payload(id, data) VALUES (?,?)"
 _INSERT_ATTEMPT = (
     "INSERT INTO attempt(run, tenant, step, generation, attempt, status, fence, worker, lease_until, heartbeat_ms,"
-    " key, connector, pool, priority, scheduled_seq, created_at, changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " key, connector, pool, priority, scheduled_seq, created_at, changed_at, item)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _UPDATE_ATTEMPT = (
     "UPDATE attempt SET status=?, fence=?, worker=?, lease_until=?, heartbeat_ms=?, changed_at=?"
-    " WHERE run=? AND step=? AND generation=? AND attempt=?"
+    " WHERE run=? AND step=? AND generation=? AND item=? AND attempt=?"
 )
 _DELETE_TIMER = "DELETE FROM timer WHERE run=? AND step=?"
 _INSERT_TIMER = "INSERT INTO timer(run, step, kind, generation, attempt, due) VALUES (?,?,?,?,?,?)"

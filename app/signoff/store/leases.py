@@ -24,6 +24,7 @@ class ReadyAttempt:
     generation: int
     attempt: int
     scheduled_seq: int
+    item: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ def list_ready(journal: Journal, pool: str, limit: int) -> list[ReadyAttempt]:
     return [
         ReadyAttempt(*r)
         for r in journal.rows(
-            "SELECT a.run, r.public_id, a.tenant, a.step, a.generation, a.attempt, a.scheduled_seq FROM attempt a"
+            "SELECT a.run, r.public_id, a.tenant, a.step, a.generation, a.attempt, a.scheduled_seq, a.item"
+            " FROM attempt a"
             " JOIN run r ON r.id = a.run WHERE a.status='ready' AND a.pool=? ORDER BY a.priority DESC, a.id LIMIT ?",
             (pool, limit),
         )

@@ -30,7 +30,7 @@ from signoff.core.effects import (
     TimerCleared,
     TimerSet,
 )
-from signoff.core.events import Event
+from signoff.core.events import ActivityScheduled, Event
 from signoff.core.states import RunState
 from signoff.errors import InvalidInput
 from signoff.store.bodies import INLINE_BYTES, MAX_BODY_BYTES, dump
@@ -59,8 +59,8 @@ class Rows:
     runs: dict[int, tuple[RunKey, RunState, datetime]] = field(default_factory=dict)
     events: list[tuple[Any, ...]] = field(default_factory=list)
     payloads: list[tuple[int, bytes]] = field(default_factory=list)
-    attempts_new: dict[tuple[int, str, int, int], list[Any]] = field(default_factory=dict)
-    attempts_moved: dict[tuple[int, str, int, int], tuple[Any, ...]] = field(default_factory=dict)
+    attempts_new: dict[tuple[int, str, int, int, int], list[Any]] = field(default_factory=dict)
+    attempts_moved: dict[tuple[int, str, int, int, int], tuple[Any, ...]] = field(default_factory=dict)
     timers_gone: set[tuple[int, str]] = field(default_factory=set)
     timers_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     approvals_new: list[tuple[Any, ...]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Rows:
         for i, (event, body) in enumerate(bodies):
             seq = before.sequence + 1 + i
             step = getattr(event, "step", "")
-            seq_of[(event.wire, step)] = seq
+            seq_of[(event.wire, f"{step} {event.item}" if isinstance(event, ActivityScheduled) else step)] = seq
             payload_id = None
             if body is not None and len(body) > INLINE_BYTES:
                 payload_id = self.next_payload()
@@ -118,10 +118,11 @@ class Rows:
         micros = to_micros(at)
         match effect:
             case AttemptPut() as a:
-                key = (run.pk, a.step, a.generation, a.attempt)
+                key = (run.pk, a.step, a.generation, a.item, a.attempt)
                 self.attempts_new[key] = [
                     run.pk, state.tenant, a.step, a.generation, a.attempt, str(a.status), 0, "", 0, 0, a.key,
-                    a.connector, a.pool, a.priority, seq_of[("activity.scheduled", a.step)], micros, micros,
+                    a.connector, a.pool, a.priority, seq_of[("activity.scheduled", f"{a.step} {a.item}")],
+                    micros, micros, a.item,
                 ]  # fmt: skip
             case AttemptMoved() as m:
                 self._move_attempt(run, m, micros)
@@ -155,7 +156,7 @@ class Rows:
                 self.outbox.append((state.tenant, run.pk, n.topic, n.step, dump(n.data), micros))
 
     def _move_attempt(self, run: RunKey, m: AttemptMoved, micros: int) -> None:
-        key = (run.pk, m.step, m.generation, m.attempt)
+        key = (run.pk, m.step, m.generation, m.item, m.attempt)
         leased = m.status is AttemptStatus.LEASED
         heartbeat_ms = int(m.heartbeat_s * 1000) if leased else 0
         lease_until = micros + heartbeat_ms * 1000 if leased else 0

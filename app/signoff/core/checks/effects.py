@@ -8,7 +8,17 @@ from datetime import UTC, datetime
 from signoff.core.calendar import find_zone
 from signoff.core.checks.steps import check_secrets
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import ActivityConfig, Definition, EffectContract, Poll, Probe, Step
+from signoff.core.definition import (
+    MAX_ITEMS,
+    MAX_PARALLEL,
+    ActivityConfig,
+    Definition,
+    EffectContract,
+    ForEach,
+    Poll,
+    Probe,
+    Step,
+)
 from signoff.core.polling import MAX_POLLS, most_polls
 from signoff.core.problem import Problem
 from signoff.core.worktime import compile_calendar
@@ -32,6 +42,8 @@ def check_effects(d: Definition, around: Surroundings) -> Iterator[Problem]:
             yield from _probe(s, probe, around)
         if s.config.poll is not None:
             yield from _poll(d, s, s.config, s.config.poll)
+        if s.config.for_each is not None:
+            yield from _for_each(s, s.config, s.config.for_each)
 
 
 def _poll(d: Definition, s: Step, c: ActivityConfig, poll: Poll) -> Iterator[Problem]:
@@ -52,6 +64,21 @@ def _poll(d: Definition, s: Step, c: ActivityConfig, poll: Poll) -> Iterator[Pro
     if count > MAX_POLLS:
         message = f"'{s.label}' could be asked more than {MAX_POLLS} times."
         yield Problem("too_many_polls", message, "Ask less often, or not for so long.", s.id)
+
+
+def _for_each(s: Step, c: ActivityConfig, each: ForEach) -> Iterator[Problem]:
+    if c.effect not in (EffectContract.IDEMPOTENT, EffectContract.COMPENSATABLE):
+        message = f"'{s.label}' calls for each item of a list, but its calls may not be repeated."
+        yield Problem("for_each_effect", message, "Choose 'idempotent': each item has its own key.", s.id)
+    if c.poll is not None:
+        message = f"'{s.label}' goes through a list and polls as well."
+        yield Problem("for_each_poll", message, "Do one of them in a step of its own.", s.id)
+    if not each.items.strip():
+        message = f"'{s.label}' calls for each item, but names no list."
+        yield Problem("no_list", message, "Give an expression such as input.rows.", s.id)
+    if not 1 <= each.max_items <= MAX_ITEMS or not 1 <= each.parallel <= MAX_PARALLEL:
+        message = f"'{s.label}' must allow 1 to {MAX_ITEMS} items and 1 to {MAX_PARALLEL} calls at once."
+        yield Problem("bad_for_each", message, "Correct the numbers.", s.id)
 
 
 def _probe(s: Step, probe: Probe, around: Surroundings) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ from signoff.core.expression import (
     template_expressions,
 )
 from signoff.core.graph import reachable_from
-from signoff.core.plan import successors_of, template_of
+from signoff.core.plan import names_of, successors_of, template_of
 from signoff.core.probes import ANSWER, CALL, PROBED
 from signoff.core.problem import Problem
 
@@ -80,9 +80,11 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
     for s in d.steps:
         for path, source in template_expressions(template_of(s)):
             where = f"{_template_name(s)} {path}".strip() + f" of '{s.label}'"
-            yield source, _Place(where, before[s.id], step=s.id)
+            yield source, _Place(where, before[s.id], step=s.id, extra=names_of(s))
         if isinstance(s.config, ActivityConfig) and s.config.probe:
             yield from _probe_places(s, s.config.probe, before[s.id])
+        if isinstance(s.config, ActivityConfig) and s.config.for_each and s.config.for_each.items.strip():
+            yield s.config.for_each.items, _Place(f"for_each.items of '{s.label}'", before[s.id], step=s.id)
         if isinstance(s.config, ActivityConfig) and s.config.poll and s.config.poll.until.strip():
             where = f"poll.until of '{s.label}'"
             yield s.config.poll.until, _Place(where, before[s.id], step=s.id, condition=True, extra=ANSWER)

@@ -9,6 +9,7 @@ from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.advance import after
 from signoff.core.decide.build import Build
+from signoff.core.decide.item_answers import claim_item, is_for_each, item_answered, item_of, stale_item
 from signoff.core.decide.lost import (
     OUTCOME_UNKNOWN,
     UNKNOWN_CODES,
@@ -35,6 +36,8 @@ MAX_ERROR_CODE_CHARS = 80
 def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
     """Hand the scheduled attempt to one worker, with the next fencing token."""
     step = build.state.steps.get(command.step)
+    if step is not None and step.items:
+        return claim_item(build, command)
     fits = (
         step is not None
         and step.status is StepStatus.SCHEDULED
@@ -82,6 +85,8 @@ def _stale(build: Build, command: c.CompleteActivity | c.FailActivity | c.Expire
             f"The result for '{label}' was made by another version of the definition.",
             "Update the worker.",
         )
+    if is_for_each(build, command.step):
+        return stale_item(build, command)
     given = (command.generation, command.attempt, command.fence)
     if given != (step.generation, step.attempt, step.fence):
         return Rejection(
@@ -123,6 +128,10 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
         return refused
     plan, now = build.plan, build.now
     step = build.state.steps[command.step]
+    if is_for_each(build, command.step):
+        output, error = _checked_output(build, command)
+        item_answered(build, command, output, error)
+        return None
     if step.probe:
         _probe_answered(build, command)
         return None
@@ -206,7 +215,11 @@ def fail(build: Build, command: c.FailActivity) -> Rejection | None:
     """Record the failed attempt; try again where the policy allows it."""
     if refused := _stale(build, command):
         return refused
-    _attempt_over(build, command.step, build.state.steps[command.step], _storable(command.error))
+    error = _storable(command.error)
+    if is_for_each(build, command.step):
+        item_answered(build, command, None, error)
+    else:
+        _attempt_over(build, command.step, build.state.steps[command.step], error)
     return None
 
 
@@ -220,6 +233,11 @@ def expire_lease(build: Build, command: c.ExpireLease) -> Rejection | None:
     """The worker was lost: that counts as an attempt."""
     if refused := _stale(build, command):
         return refused
+    if is_for_each(build, command.step):
+        worker = item_of(build, command).worker
+        lost = ErrorInfo("worker_lost", f"Worker '{worker}' was lost: its lease ran out without a heartbeat.")
+        item_answered(build, command, None, lost)
+        return None
     step = build.state.steps[command.step]
     message = f"Worker '{step.worker}' was lost: its lease ran out without a heartbeat."
     _attempt_over(build, command.step, step, ErrorInfo("worker_lost", message))

@@ -8,6 +8,7 @@ from signoff.core import events as e
 from signoff.core.calendar import parse_local
 from signoff.core.decide.awaiting import await_signal, start_subflow
 from signoff.core.decide.build import Build
+from signoff.core.decide.items import open_items, withdraw_items
 from signoff.core.decide.opening import open_approval, open_form
 from signoff.core.definition import (
     ActivityConfig,
@@ -117,8 +118,11 @@ def begin(build: Build, step: Step) -> None:
         _cancel_rest(build, step.id)
     try:
         match step.config:
-            case ActivityConfig():
-                schedule(build, step, attempt=1)
+            case ActivityConfig(for_each=each):
+                if each:
+                    open_items(build, step, fail_step)
+                else:
+                    schedule(build, step, attempt=1)
             case ApprovalConfig():
                 open_approval(build, step, fail_step)
             case FormConfig():
@@ -266,6 +270,8 @@ def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) ->
     """Begin to end the run: cancel what has not started, await what runs."""
     build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor))
     for i, s in build.state.steps.items():
+        if s.items and s.status is StepStatus.RUNNING:
+            withdraw_items(build, i, reason)
         under_way = s.status is StepStatus.RUNNING or waits_for_child(s)
         idle = s.status in ACTIVE_STEPS and not under_way
         if idle or s.status in (StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN):

@@ -9,6 +9,7 @@ from signoff.core.commands import FireTimer
 from signoff.core.decide.activities import attempt_timed_out
 from signoff.core.decide.advance import after, fail_step, schedule, settle_run, stop
 from signoff.core.decide.build import Build
+from signoff.core.decide.items import fire_items, go_on
 from signoff.core.decide.lost import schedule_probe
 from signoff.core.definition import DeadlinePolicy, StepKind
 from signoff.core.expression import ExpressionError
@@ -54,6 +55,10 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
             _try_again(build, command.step)
         case TimerKind.QUEUE:
             attempt_timed_out(build, command.step, "No worker took it in time.", "queue_timeout")
+        case TimerKind.RUN if step.items:
+            fire_items(build, command.step)
+            go_on(build, command.step, fail_step)
+            after(build, command.step)
         case TimerKind.RUN:
             attempt_timed_out(build, command.step, "It did not answer within its run time.", "run_timeout")
         case _:

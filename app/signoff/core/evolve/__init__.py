@@ -7,9 +7,17 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve import approvals, effects, migrating, runs, steps
+from signoff.core.evolve import approvals, effects, items, migrating, runs, steps
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
+
+
+def _item_or(
+    of_item: Callable[[RunState, Any], RunState], of_step: Callable[[Plan, RunState, Any], RunState]
+) -> Callable[[Plan, RunState, Any], RunState]:
+    """Facts about an attempt are about an item of a list, or about the whole step."""
+    return lambda plan, state, event: of_step(plan, state, event) if event.item < 0 else of_item(state, event)
+
 
 _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.RunStarted: runs.started,
@@ -22,12 +30,17 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.InputEdited: runs.input_edited,
     e.RunMigrated: migrating.migrated,
     e.EvidenceRecorded: runs.unchanged,
-    e.ActivityScheduled: steps.scheduled,
-    e.ActivityStarted: steps.started,
+    e.ActivityScheduled: _item_or(items.scheduled, steps.scheduled),
+    e.ActivityStarted: _item_or(items.started, steps.started),
     e.ActivitySucceeded: steps.succeeded,
-    e.ActivityFailed: steps.attempt_failed,
-    e.RetryArmed: steps.retry_armed,
+    e.ActivityFailed: _item_or(items.attempt_failed, steps.attempt_failed),
+    e.RetryArmed: _item_or(items.retry_armed, steps.retry_armed),
     e.PollAnswered: effects.polled,
+    e.ItemsOpened: items.opened,
+    e.ItemSucceeded: items.succeeded,
+    e.ItemFailed: items.failed,
+    e.ItemsWithdrawn: items.withdrawn,
+    e.ItemsSucceeded: items.all_succeeded,
     e.ProbeFoundNothing: effects.probe_found_nothing,
     e.OutcomeUnknown: effects.outcome_unknown,
     e.EffectConfirmed: effects.confirmed,

@@ -42,6 +42,7 @@ def migrated(plan: Plan, state: RunState, event: e.RunMigrated) -> RunState:
         retired=retired,
         edges=dict(event.ways),
         outputs=outputs_after(state.outputs, event),
+        partial=outputs_after(state.partial, event),
         input=state.input if event.input is None else event.input,
         input_changed=state.input_changed if event.input is None else state.sequence,
         status=RunStatus.RUNNING if goes_on else state.status,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from signoff.core import events as e
+from signoff.core import items as lists
 from signoff.core.altered import altered
 from signoff.core.plan import Plan
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState
@@ -60,6 +61,10 @@ def _clocks_go_on(state: RunState, at: datetime) -> RunState:
     for i, s in state.steps.items():
         if s.status not in ACTIVE_STEPS:
             steps[i] = s
+            continue
+        if s.items:
+            items = lists.shifted(s.items, began, at)
+            steps[i] = altered(s, items=items, due=lists.clock_of(items)[1])
             continue
         stood = at - max(began, s.since or began)
         first = s.first_scheduled_at

@@ -119,6 +119,7 @@ def failed(plan: Plan, state: RunState, event: e.StepFailed) -> RunState:
         edges=event.edges,
         worker="",
         probe=0,
+        items=None,
     )
 
 
@@ -175,13 +176,15 @@ def not_taken(plan: Plan, state: RunState, event: e.StepNotTaken) -> RunState:
 
 def cancelled(plan: Plan, state: RunState, event: e.StepCancelled) -> RunState:
     """The step will not be done any more."""
-    return with_step(state, event.step, event.at, status=StepStatus.CANCELLED, edges=event.edges, worker="")
+    return with_step(state, event.step, event.at, status=StepStatus.CANCELLED, edges=event.edges, worker="", items=None)
 
 
 def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
     """An operator went past the step; what it had blocked is open again, and the run goes on."""
     state = reopen_after(plan, state, event.step, event.at)
     state = with_output(state, event.step, event.output)
+    if event.step in state.partial:
+        state = altered(state, partial={i: x for i, x in state.partial.items() if i != event.step})
     state = with_step(
         state,
         event.step,
@@ -191,6 +194,7 @@ def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
         edges=event.edges,
         error=None,
         worker="",
+        items=None,
     )
     return run_goes_on(state, event.at)
 

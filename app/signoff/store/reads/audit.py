@@ -67,9 +67,9 @@ class RunRows:
                 yield row[5], str(error) or type(error).__name__
 
     def attempts(self) -> list[tuple[Any, ...]]:
-        """(step, generation, attempt, status, fence, lease_until) of the open ones."""
+        """(step, generation, item, attempt, status, fence, lease_until) of the open ones."""
         return self._rows(
-            "SELECT step, generation, attempt, status, fence, lease_until FROM attempt"
+            "SELECT step, generation, item, attempt, status, fence, lease_until FROM attempt"
             f" WHERE run=? AND status IN {OPEN_ATTEMPTS}"
         )
 

@@ -52,12 +52,17 @@ def attempts_list(attempts: Iterable[AttemptView]) -> Safe:
     """Attempts of one step: number, how it went, worker, when."""
     rows = "".join(
         f"<li><span class='dot' style='--c:var(--s-{_attempt_colour(a.status)})'></span><div class='what'>"
-        f"Attempt {a.attempt}{f' (generation {a.generation})' if a.generation > 1 else ''}: "
+        f"{_number(a)}: "
         f"{badge(_attempt_colour(a.status), step_word(_attempt_colour(a.status)).lower())}"
         f"{_progress(a)}<div class='soft small'>{clock(a.created_at)}{_worker(a)}</div></div></li>"
         for a in attempts
     )
     return Safe(f'<ol class="history" aria-label="Attempts">{rows}</ol>')
+
+
+def _number(a: AttemptView) -> str:
+    which = f"Item {a.item}, attempt {a.attempt}" if a.item >= 0 else f"Attempt {a.attempt}"
+    return f"{which} (generation {a.generation})" if a.generation > 1 else which
 
 
 def _progress(attempt: AttemptView) -> str:

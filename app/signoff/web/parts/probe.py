@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, Poll, Probe
+from signoff.core.definition import ActivityConfig, ForEach, Poll, Probe
 from signoff.core.validate import Surroundings
 from signoff.web.parts.forms import NOTHING
-from signoff.web.parts.inputs import choice_input, text_input
+from signoff.web.parts.inputs import choice_input, number_input, text_input
 from signoff.web.parts.rows import MappingRows
 
 
@@ -33,6 +33,27 @@ def poll_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]:
         text_input(
             "Gives up after", poll.for_, lambda v: change(for_=v.strip()), help="such as PT6H; then it fails", limit=40
         ),
+    ]
+
+
+def for_each_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]:
+    """Editors for calling once per item of a list; without a list it is called once."""
+    each = c.for_each or ForEach()
+
+    def change(**changes: Any) -> None:
+        nonlocal each
+        each = replace(each, **changes)
+        config(for_each=None if each == ForEach() else each)
+
+    return [
+        text_input(
+            "Called for each item of",
+            each.items,
+            lambda v: change(items=v.strip().removeprefix("=")),
+            help="an expression that gives a list, such as input.rows; the input may then use item and index",
+        ),
+        number_input("Calls at once", each.parallel, lambda v: change(parallel=v), whole=True),
+        number_input("Items at most", each.max_items, lambda v: change(max_items=v), whole=True),
     ]
 
 

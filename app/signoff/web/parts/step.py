@@ -13,6 +13,9 @@ from signoff.web.parts.history import attempts_list
 from signoff.web.parts.icons import svg
 from signoff.web.parts.markup import Safe, link, notice, pairs, step_badge, value_markup
 
+SHOWN_ATTEMPTS = 30
+"""A step that works on a list can have thousands; the REST route lists them all."""
+
 
 def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], login: str) -> Safe:
     """The card of the selected step."""
@@ -31,13 +34,19 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
             parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', words, css='button main')}</p>")
     if state.error and state.status.value not in ("failed", "retrying", "outcome_unknown"):
         parts.append(notice(state.error.message, "warning"))
+    if state.items and state.items.total:
+        done, total = state.items.done, state.items.total
+        bar = f'<progress max="{total}" value="{done}" aria-label="Items done"></progress>'
+        parts.append(f"<p>{bar} {done} of {total} done</p>")
     parts.append(pairs(_facts(view, step_id)))
     if state.approval and state.approval.votes:
         votes = {v.name: Safe(f"{esc(v.outcome)} on {clock(v.at)}{_said(v.comment)}") for v in state.approval.votes}
         title = "Decisions" if step.kind is StepKind.APPROVAL else "Filled in by"
         parts.append(f"<h3>{title}</h3>{pairs(votes)}")
     if attempts:
-        parts.append(f"<h3>Attempts</h3>{attempts_list(attempts)}")
+        left = f'<p class="soft small">The last {SHOWN_ATTEMPTS} of {len(attempts)}.</p>'
+        more = left if len(attempts) > SHOWN_ATTEMPTS else ""
+        parts.append(f"<h3>Attempts</h3>{more}{attempts_list(attempts[-SHOWN_ATTEMPTS:])}")
     if step_id in view.state.outputs:
         parts.append(f"<h3>Output</h3>{value_markup(view.state.outputs[step_id])}")
     return Safe(f'<div class="card stack" data-step="{esc(step_id)}">{"".join(parts)}</div>')
