@@ -29,7 +29,7 @@ def poll_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]:
             lambda v: change(until=v.strip().removeprefix("=")),
             help="an expression over the answer, such as answer.body.status == 'ready'; empty: asked once",
         ),
-        text_input("Pause between calls", poll.every, lambda v: change(every=v.strip()), help="such as PT1M", limit=40),
+        text_input("Pause before asking again", poll.every, lambda v: change(every=v.strip()), help="such as PT1M", limit=40),
         text_input(
             "Gives up after", poll.for_, lambda v: change(for_=v.strip()), help="such as PT6H; then it fails", limit=40
         ),
@@ -47,12 +47,12 @@ def for_each_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]
 
     return [
         text_input(
-            "Called for each item of",
+            "Done for each item of",
             each.items,
             lambda v: change(items=v.strip().removeprefix("=")),
             help="an expression that gives a list, such as input.rows; the input may then use item and index",
         ),
-        number_input("Calls at once", each.parallel, lambda v: change(parallel=v), whole=True),
+        number_input("Items at once", each.parallel, lambda v: change(parallel=v), whole=True),
         number_input("Items at most", each.max_items, lambda v: change(max_items=v), whole=True),
     ]
 
