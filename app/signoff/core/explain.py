@@ -15,18 +15,17 @@ from signoff.core.definition import (
     DeadlinePolicy,
     FormConfig,
     Join,
-    Poll,
     SignalConfig,
     StepKind,
     SubflowConfig,
 )
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
-from signoff.core.polling import deadline
 from signoff.core.progress import Progress
 from signoff.core.quorum import find_person, who_may_still_decide
-from signoff.core.states import ACTIVE_STEPS, ItemsState, RunState, RunStatus, StepState, StepStatus, TimerKind
+from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.wording import clock, listed, sentence
+from signoff.core.work_words import items_words, poll_words, probe_words
 
 NOBODY: Mapping[str, str] = MappingProxyType({})
 NOTHING_REPORTED: Mapping[str, Progress] = MappingProxyType({})
@@ -274,9 +273,9 @@ def _open_words(
             word = "and" if plan.steps[step_id].join is Join.ALL else "or"
             return f"{label} has not begun.", f"It begins after {listed(names, word)}." if names else ""
         case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.items:
-            return _items_words(step.items, label)
+            return items_words(step.items, label)
         case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.probe:
-            return _probe_words(step, label)
+            return probe_words(step, label)
         case StepStatus.OUTCOME_UNKNOWN:
             message = step.error.message if step.error else "its answer was lost"
             return (
@@ -298,45 +297,11 @@ def _open_words(
                 f"It tries again at {clock(step.due)}." if step.due else "",
             )
         case StepStatus.WAITING if isinstance(config, ActivityConfig) and config.poll:
-            return _poll_words(plan, config.poll, step, label)
+            return poll_words(plan, config.poll, step, label)
         case StepStatus.WAITING:
             return _waiting_words(plan, step_id, step, label, waits_for)
         case _:
             return None
-
-
-def _items_words(items: ItemsState, label: str) -> tuple[str, str]:
-    open_now = f", {len(items.open)} under way" if items.open else ""
-    said = f"{label} works on a list: {items.done} of {items.total} done{open_now}."
-    failing = sorted({*items.failed, *(x.item for x in items.open if x.error)})
-    if failing:
-        names = listed([str(i) for i in failing], most=10)
-        said += f" Not well so far: item {names} (counted from 0)."
-    due = [x.due for x in items.open if x.status is StepStatus.RETRYING and x.due]
-    if due:
-        return said, f"An item is tried again at {clock(min(due))}."
-    first = min((x.due for x in items.open if x.due), default=None)
-    return said, f"An item must answer by {clock(first)}." if first else "A worker takes the next item."
-
-
-def _poll_words(plan: Plan, poll: Poll, step: StepState, label: str) -> tuple[str, str]:
-    times = "once" if step.polls == 1 else f"{step.polls} times"
-    end = deadline(poll, step, plan.worktime, step.since) if step.since else None
-    due = f"It is asked again at {clock(step.due)} and gives up at {clock(end)}." if step.due else ""
-    return f"{label} was asked {times}, and what it waits for ('{poll.until}') is not true yet.", due
-
-
-def _probe_words(step: StepState, label: str) -> tuple[str, str]:
-    lost = sentence(step.error.message) if step.error else "Its answer was lost."
-    said = f"It is not known whether {label} took effect: {lost}"
-    match step.status:
-        case StepStatus.SCHEDULED:
-            return f"{said} A probe waits for a free worker since {clock(step.since)}.", "A worker takes it."
-        case StepStatus.RUNNING:
-            due = f"It must answer by {clock(step.due)}." if step.due else ""
-            return f"{said} Worker '{step.worker}' is finding out (probe {step.probe}).", due
-        case _:
-            return said, f"A probe finds out at {clock(step.due)}." if step.due else ""
 
 
 def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, str]:

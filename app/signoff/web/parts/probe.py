@@ -29,7 +29,9 @@ def poll_inputs(c: ActivityConfig, config: Callable[..., None]) -> list[Any]:
             lambda v: change(until=v.strip().removeprefix("=")),
             help="an expression over the answer, such as answer.body.status == 'ready'; empty: asked once",
         ),
-        text_input("Pause before asking again", poll.every, lambda v: change(every=v.strip()), help="such as PT1M", limit=40),
+        text_input(
+            "Pause before asking again", poll.every, lambda v: change(every=v.strip()), help="such as PT1M", limit=40
+        ),
         text_input(
             "Gives up after", poll.for_, lambda v: change(for_=v.strip()), help="such as PT6H; then it fails", limit=40
         ),
