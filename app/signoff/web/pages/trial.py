@@ -85,8 +85,8 @@ class TrialDesk:
         except errors.InvalidInput as error:
             self.dialog.say(error.message)
             return
-        self.pane.object = result_markup(done)
         self.dialog.close()
+        self.pane.object = result_markup(done)
 
 
 def _choice(step: Step) -> Any:
