@@ -8,6 +8,7 @@ from signoff.core import events as e
 from signoff.core.calendar import parse_local
 from signoff.core.decide.awaiting import await_signal, start_subflow
 from signoff.core.decide.build import Build
+from signoff.core.decide.inputs import resolved
 from signoff.core.decide.items import open_items, withdraw_items
 from signoff.core.decide.opening import open_approval, open_form
 from signoff.core.definition import (
@@ -154,7 +155,7 @@ def schedule(build: Build, step: Step, *, attempt: int) -> None:
             generation=state.generation,
             attempt=attempt,
             key=call_key(build.state.run_id, step, state),
-            input=build.plan.templates[step.id](scope_of(build.state)),
+            input=resolved(build.plan.templates[step.id], scope_of(build.state), step.label),
             queue_due=within_total(config.retry, first or build.now, build.now, config.timeouts.queue_s),
         )
     )

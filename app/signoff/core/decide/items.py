@@ -8,6 +8,7 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.decide.build import Build
+from signoff.core.decide.inputs import resolved
 from signoff.core.definition import ActivityConfig, ForEach, Step
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges, scope_of
@@ -79,7 +80,7 @@ def schedule_item(build: Build, step_id: str, item: int, attempt: int) -> None:
     state, data = build.state.steps[step_id], build.state.partial[step_id]
     scope = {**scope_of(build.state), "item": data.items[item], "index": item}
     try:
-        given = build.plan.templates[step_id](scope)
+        given = resolved(build.plan.templates[step_id], scope, build.plan.label(step_id))
     except ExpressionError as problem:
         _fail_item(build, step_id, item, ErrorInfo("mapping_error", str(problem), False))
         return

@@ -7,6 +7,7 @@ from datetime import timedelta
 from signoff.core import events as e
 from signoff.core.decide.advance import after, fail_step, settle_run
 from signoff.core.decide.build import Build
+from signoff.core.decide.inputs import resolved
 from signoff.core.definition import ActivityConfig, EffectContract
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
@@ -124,7 +125,8 @@ def schedule_probe(build: Build, step_id: str) -> None:
     config, step = _config(build, step_id), build.state.steps[step_id]
     key = idempotency_key(build.state.run_id, step_id, step)
     try:
-        given = build.plan.probes[step_id].ask({**scope_of(build.state), "call": {"key": key}})
+        scope = {**scope_of(build.state), "call": {"key": key}}
+        given = resolved(build.plan.probes[step_id].ask, scope, build.plan.label(step_id))
     except ExpressionError as problem:
         probe_failed(build, step_id, ErrorInfo("mapping_error", str(problem), False))
         return
