@@ -23,7 +23,7 @@ from signoff.core.react import (
     implied_timers,
     implies_open_approval,
 )
-from signoff.core.states import RunState
+from signoff.core.states import RunState, RunStatus
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import sqlite_module
 from signoff.store.journal import _EVENTS, event_of
@@ -95,6 +95,16 @@ class Auditor:
                 assert child in self.runs, f"step {step} of {run_id} waits for a run that does not exist"
                 assert not self.state(child).is_terminal, f"step {step} of {run_id} waits for a run that has ended"
                 assert (self.state(child).parent, self.state(child).started_by) == (run_id, ledger.mirror.started_by)
+            state = ledger.mirror
+            if state.parent and not state.is_terminal and state.status is not RunStatus.CANCELLING:
+                above = implied_children(self.state(state.parent))
+                assert run_id in above, f"nobody waits for the run {run_id} any more, but it goes on"
+        for pk, step in self.rows(
+            "SELECT w.run, w.step FROM signal_wait w JOIN signal_message m ON m.tenant = w.tenant AND m.name = w.name"
+            " AND m.key = w.key WHERE m.status = 'kept'"
+        ):
+            waits = next(self.state(r).steps[step] for r, known_pk in self.pks.items() if known_pk == pk)
+            assert waits.due is not None, f"step {step} waits for a message that was kept"
 
     def _run(self, pk: int, run_id: str, version: int, sequence: int, status: str, key: str) -> None:
         ledger = self.runs.get(run_id)

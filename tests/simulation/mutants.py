@@ -25,16 +25,18 @@ from signoff.core.decide import (
     advance,
     approvals,
     asking,
+    forms,
     item_answers,
     items,
     opening,
     operators,
     outcomes,
     returning,
+    signals,
     timers,
 )
 from signoff.core.evolve import runs, steps
-from signoff.engine import handle, people_requests, transaction, worker_requests
+from signoff.engine import children, handle, people_requests, signal_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
 from signoff.store import journal, leases, people
 from tests.simulation.faults import Violation
@@ -152,6 +154,16 @@ MUTANTS: tuple[Mutant, ...] = (
     m("timer: clocks are not shifted by a pause", (runs._clocks_go_on, "s.due + stood if s.due", "s.due if s.due")),
     m("timer: rows of ended timers stay", (journal, "_DELETE_TIMER", "WHERE|WHERE 0 AND")),
     # People
+    # Forms, messages, children
+    m("forms: wrong values are taken", (forms.submit, "if problems:", "if False:")),
+    m("messages: kept ones are forgotten", (signal_requests.deliver_kept, "if message is None", "if True")),
+    m(
+        "messages: taken during a pause",
+        (react.implied_signal, "run.status is not RunStatus.PAUSED", "True"),
+        (signals.receive, "state.status is RunStatus.PAUSED", "False"),
+    ),
+    m("children: their end is not told", (children.end_in_parent, "if parent is None or not step", "if True")),
+    m("children: go on without a parent", (react._children, "was.keys() - now.keys() - ended", "()")),
     m("people: own request", (approvals._may_not, "not step.approval.requester_may_decide", "False")),
     m("people: votes twice", (asking.already_handled, "if mine is not None", "if False")),
     m("people: not on the roster", (asking.may_not_answer, "find_person(who, step.approval.roster)", "True")),
