@@ -65,6 +65,12 @@ def checked(id: str, **more: Any) -> JSON:
     return activity(id, **{**PROBED, **more})
 
 
+def undoable(id: str, **more: Any) -> JSON:
+    """An activity with a compensation that reads what the activity gave."""
+    undo = {"connector": "python:undo", "input": {"cancel": f"=steps.{id}.output.booking"}}
+    return activity(id, **{"effect": "compensatable", "compensation": undo, **more})
+
+
 def approval(id: str, groups: tuple[str, ...] = ("team",), **more: Any) -> JSON:
     return {"id": id, "kind": "approval", "label": id.upper(), "groups": list(groups), **more}
 

@@ -13,7 +13,7 @@ from signoff.core.decide.activities import payload_digest
 from signoff.core.definition import EffectContract, RetryPolicy
 from signoff.core.retry import may_retry, next_attempt_at
 from signoff.core.states import ErrorInfo
-from tests.core.kit import PROBED, WORKER, World, activity, document, once
+from tests.core.kit import WORKER, World, activity, checked, document, once, undoable
 
 NOW = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 
@@ -160,7 +160,8 @@ def test_a_second_worker_gets_nothing() -> None:
     ],
 )
 def test_a_lost_answer_by_effect_contract(effect: str, status: str, code: str) -> None:
-    world = World(document(activity("a", **({**PROBED} if effect == "check_first" else {"effect": effect}))))
+    make = {"check_first": checked, "compensatable": undoable}.get(effect, activity)
+    world = World(document(make("a", effect=effect)))
     world.claim("a")
     world.ok(world.lost("a"))
     error = world.step("a").error

@@ -21,6 +21,7 @@ from signoff.core.transitions import (
     STEP_COMMANDS,
     STEP_MOVES,
     STEP_TABLE,
+    UNDO_TABLE,
 )
 from tests.core.kit import (
     CLOCK,
@@ -38,6 +39,7 @@ from tests.core.kit import (
     person,
     signal,
     subflow,
+    undoable,
     wait,
 )
 
@@ -280,6 +282,11 @@ def run_in(status: RunStatus) -> World:
         case RunStatus.CANCELLING:
             world.claim("x")
             world.cancel()
+        case RunStatus.COMPENSATING:
+            world = World(document(undoable("x"), approval("p")))
+            world.done("x", output={"booking": 1})
+            world.ok(c.CancelRun(actor=OPERATOR, reason="No longer needed.", compensate=True))
+            world.claim("x")
         case RunStatus.SUCCEEDED:
             world.done("x")
             world.approve("p", "ann")
@@ -347,9 +354,42 @@ def test_a_command_on_a_step_that_the_run_holds_back(status: RunStatus, kind: ty
     assert answer_of(world, kind, step) == HELD_TABLE[status][kind]
 
 
+def undo(status: StepStatus) -> World:
+    """A run that is compensated, with `x` in that status; what is undone before it is `y`."""
+    steps = [undoable("x"), undoable("y"), once("z")]
+    world = World(document(*steps, edges="x>y y>z", policies={"failure": "compensate"}))
+    world.done("x", "y", output={"booking": 1})
+    world.breaks("z")
+    if status is StepStatus.SUCCEEDED:
+        return world
+    world.done("y")
+    match status:
+        case StepStatus.RUNNING:
+            world.claim("x")
+        case StepStatus.RETRYING:
+            world.claim("x")
+            world.ok(world.failure("x"))
+        case StepStatus.FAILED:
+            world.breaks("x")
+        case _:  # `y` has been undone
+            pass
+    return world
+
+
+UNDO_CELLS = [(status, x) for status, row in UNDO_TABLE.items() for x in row]
+
+
+@pytest.mark.parametrize(("status", "kind"), UNDO_CELLS)
+def test_a_command_on_a_step_that_is_undone(status: StepStatus, kind: type[c.Command]) -> None:
+    world = undo(status)
+    step = "y" if status is StepStatus.COMPENSATED else "x"
+    assert world.step(step).status is status
+    assert answer_of(world, kind, step) == UNDO_TABLE[status][kind]
+
+
 def test_the_tables_leave_nothing_out() -> None:
     assert set(RUN_TABLE) == set(RunStatus)
-    assert {status for _, status in STEP_TABLE} == set(StepStatus)
+    assert {status for _, status in STEP_TABLE} | set(UNDO_TABLE) == set(StepStatus)
     assert set(STEP_COMMANDS) | set(RUN_COMMANDS) == set(c.ALL_COMMANDS)
     for row in STEP_TABLE.values():
         assert set(row) == set(STEP_COMMANDS)
@@ -418,12 +458,22 @@ def sent_back() -> World:
     return world
 
 
+def not_undone_for_want_of_input() -> World:
+    """A compensation whose input cannot be made fails before it is scheduled."""
+    step = undoable("a", compensation={"connector": "python:undo", "input": {"x": "=1 / steps.a.output.n"}})
+    world = World(document(step, once("b"), edges="a>b", policies={"failure": "compensate"}))
+    world.done("a", output={"n": 0})
+    world.breaks("b")
+    assert world.run == "stalled"
+    return world
+
+
 def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
     steps: set[tuple[str, str]] = set()
     runs: set[tuple[str, str]] = set()
     denied = outcome_unknown(StepKind.ACTIVITY)
     denied.ok(denied.outcome("x", False))
-    worlds = [*lists(), reopened(), sent_back(), denied]
+    worlds = [*lists(), reopened(), sent_back(), denied, not_undone_for_want_of_input()]
     for place, row in STEP_TABLE.items():
         for kind in row:
             world = built(*place)
@@ -432,6 +482,12 @@ def test_the_moves_of_the_diagrams_are_those_that_happen() -> None:
         for kind in (c.CancelRun, c.TerminateRun):
             world = built(*place)
             world.send(command(world, kind))
+            worlds.append(world)
+    for undo_status, row in UNDO_TABLE.items():
+        for kind in (*row, c.TerminateRun):
+            world = undo(undo_status)
+            step = "y" if undo_status is StepStatus.COMPENSATED else "x"
+            world.send(command(world, kind, step))
             worlds.append(world)
     for status in RunStatus:
         for kind in (*RUN_COMMANDS, c.CompleteActivity):

@@ -246,3 +246,34 @@ def test_every_event_has_a_sentence_of_its_own() -> None:
 
     source = inspect.getsource(sentences)
     assert [e.__name__ for e in ALL_EVENTS if f"e.{e.__name__}()" not in source] == []
+
+
+def test_what_was_done_is_undone_in_reverse_by_real_workers(office: Office) -> None:
+    undo = {"effect": "compensatable", "compensation": {"connector": "ok", "input": {"undo": "=run.id"}}}
+    last = call("c", "flaky", retry={"max_attempts": 1})
+    process = chain("trip", call("a", "ok", **undo), call("b", "ok", **undo), last)
+    process["policies"] = {"failure": "compensate"}
+    office.connectors.broken.add("c")
+    office.publish(process)
+    run_id = office.start("trip")
+    view = office.until_status(run_id, "failed")
+    assert {i: str(s.status) for i, s in view.state.steps.items()} == {
+        "a": "compensated",
+        "b": "compensated",
+        "c": "failed",
+    }
+    undone = [x.key for x in office.connectors.calls if x.key.endswith("/undo")]
+    assert undone == [f"{run_id}/b/1/1/undo", f"{run_id}/a/1/1/undo"]
+    office.check_replay()
+
+
+def test_cancelling_with_compensation_over_the_wire(office: Office) -> None:
+    undo = {"effect": "compensatable", "compensation": {"connector": "ok"}}
+    office.publish(chain("trip", call("a", "ok", **undo), {"id": "w", "kind": "wait", "duration": "P1D"}))
+    run_id = office.start("trip")
+    office.until_step(run_id, "w", "waiting")
+    with pytest.raises(errors.InvalidInput, match="compensate"):
+        office.signoff.operate("cancel_run", person("katherine"), TENANT, run_id, reason="No.", compensate="yes")
+    office.signoff.operate("cancel_run", person("katherine"), TENANT, run_id, reason="No.", compensate=True)
+    view = office.until_status(run_id, "cancelled")
+    assert (view.state.steps["a"].status, view.state.steps["w"].status) == ("compensated", "cancelled")

@@ -79,6 +79,12 @@ class Operate(Reason):
     seen_sequence: int | None = None
 
 
+class Cancel(Operate):
+    """Stop a run; `compensate` undoes completed steps that have a compensation, the last one first."""
+
+    compensate: bool = False
+
+
 class Retry(Operate):
     """Try a step again; `new_effect` asks for a new idempotency key."""
 

@@ -93,3 +93,16 @@ class ForEach:
 
 USUAL_RETRY = RetryPolicy()
 USUAL_TIMEOUTS = Timeouts()
+
+
+@dataclass(frozen=True, slots=True)
+class Compensation:
+    """Undoes a completed activity when its run is stopped with compensation.
+
+    It runs in the pool and with the timeouts of the activity, under an idempotency key and attempts of its own. `input`
+    is a mapping as of the activity; it may also read the activity's own output.
+    """
+
+    connector: str = ""
+    input: dict[str, Any] = field(default_factory=dict)
+    retry: RetryPolicy = USUAL_RETRY

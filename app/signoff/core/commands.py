@@ -174,7 +174,9 @@ class ResumeRun(OperatorCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelRun(OperatorCommand):
-    """Stop what has not started, await what is under way, then end as cancelled."""
+    """Stop what has not started, await what is under way, undo completed steps if so wanted, then end as cancelled."""
+
+    compensate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 from signoff.core.calls import MAX_ITEMS as MAX_ITEMS
 from signoff.core.calls import MAX_PARALLEL as MAX_PARALLEL
 from signoff.core.calls import USUAL_RETRY, USUAL_TIMEOUTS
+from signoff.core.calls import Compensation as Compensation
 from signoff.core.calls import EffectContract as EffectContract
 from signoff.core.calls import ForEach as ForEach
 from signoff.core.calls import Poll as Poll
@@ -134,6 +135,7 @@ class ActivityConfig:
     probe: Probe | None = None
     poll: Poll | None = None
     for_each: ForEach | None = None
+    compensation: Compensation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,11 +159,15 @@ class ChildStart:
 
 @dataclass(frozen=True, slots=True)
 class ChildMoved:
-    """A child must be paused, resumed, cancelled or terminated (`do`), because that happened above it."""
+    """A child must be paused, resumed, cancelled or terminated (`do`), because that happened above it.
+
+    Where what was done above is undone, what the child did is undone too (`compensate`).
+    """
 
     child: str
     do: str
     reason: str
+    compensate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ from signoff.core.people_events import FormSubmitted as FormSubmitted
 from signoff.core.people_events import FormVoided as FormVoided
 from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
+from signoff.core.undo_events import CompensationFailed as CompensationFailed
+from signoff.core.undo_events import CompensationRetried as CompensationRetried
+from signoff.core.undo_events import RunCompensating as RunCompensating
+from signoff.core.undo_events import StepCompensated as StepCompensated
 from signoff.core.waiting_events import SignalAwaited as SignalAwaited
 from signoff.core.waiting_events import SignalReceived as SignalReceived
 from signoff.core.waiting_events import SubflowEnded as SubflowEnded
@@ -97,12 +101,16 @@ class RunStalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStopping(Event):
-    """The run will end as `outcome` (cancelled or failed) once work under way has answered."""
+    """The run will end as `outcome` (cancelled or failed) once work under way has answered.
+
+    Where it shall `compensate`, completed steps are undone before.
+    """
 
     wire: ClassVar[str] = "run.stopping"
     outcome: str
     reason: str
     actor: Actor | None = None
+    compensate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +128,7 @@ class ActivityScheduled(StepEvent):
     """An attempt may be claimed. `input` is resolved; the outside call gets `key`.
 
     `item` is the item of a list it works on, -1 for the whole step. Where `probe` is not 0, it is that probe of a
-    lost call and does none of the work itself.
+    lost call; where `undo` is not 0, that attempt of the compensation.
     """
 
     wire: ClassVar[str] = "activity.scheduled"
@@ -131,6 +139,7 @@ class ActivityScheduled(StepEvent):
     queue_due: datetime | None = None
     probe: int = 0
     item: int = -1
+    undo: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +190,7 @@ class RetryArmed(StepEvent):
     due: datetime
     probe: int = 0
     item: int = -1
+    undo: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +352,10 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     StepCancelled,
     StepSkipped,
     StepRetried,
+    RunCompensating,
+    StepCompensated,
+    CompensationFailed,
+    CompensationRetried,
     InputEdited,
     RunMigrated,
     EvidenceRecorded,

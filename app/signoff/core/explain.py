@@ -24,6 +24,7 @@ from signoff.core.plan import Plan
 from signoff.core.progress import Progress
 from signoff.core.quorum import find_person, who_may_still_decide
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
+from signoff.core.undo_words import undo_words
 from signoff.core.wording import clock, listed, sentence
 from signoff.core.work_words import items_words, poll_words, probe_words
 
@@ -149,8 +150,9 @@ def _deadline(plan: Plan, state: RunState) -> str:
 def _run_actions(state: RunState) -> tuple[str, ...]:
     if state.is_terminal:
         return ()
-    if state.status is RunStatus.CANCELLING:
-        return ("terminate_run",)
+    if state.stopping:
+        mend = ("edit_input",) if state.status is RunStatus.STALLED else ()
+        return (*mend, "terminate_run")
     turn = "resume_run" if state.status is RunStatus.PAUSED else "pause_run"
     return (turn, "edit_input", "cancel_run", "terminate_run")
 
@@ -175,6 +177,9 @@ def _run_sentence(plan: Plan, state: RunState, steps: tuple[StepExplanation, ...
         case RunStatus.CANCELLING:
             running = ", ".join(f"'{s.label}'" for s in steps if _is_under_way(s))
             return f"The run is being stopped ({state.reason}); it waits for the answer of {running or 'nothing'}."
+        case RunStatus.COMPENSATING:
+            undone = " ".join(s.sentence for s in steps if s.status in ACTIVE_STEPS)
+            return f"What the run did is being undone ({state.reason.rstrip('.')}). {undone}".rstrip()
         case RunStatus.RUNNING:
             active = [
                 s
@@ -194,6 +199,8 @@ def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
     if state.status is RunStatus.STALLED:
         if any(s.status == StepStatus.OUTCOME_UNKNOWN for s in steps):
             return "An operator finds out whether it happened and says so, or cancels the run."
+        if state.stopping:
+            return "An operator tries it again, says that it was done by hand, or terminates the run."
         return "An operator retries or skips the step, mends the input, or cancels the run."
     if state.status is RunStatus.PAUSED:
         return "An operator resumes the run."
@@ -232,6 +239,8 @@ def _deciders(state: RunState, step: StepState) -> tuple[str, ...]:
 
 
 def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, ...]:
+    if step.undo and step.status is StepStatus.FAILED and not state.is_terminal:
+        return ("retry_step", "skip_step")
     if state.is_terminal or state.stopping:
         return ()
     actions = []
@@ -252,7 +261,11 @@ def _step_words(
     plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
 ) -> tuple[str, str]:
     """What is, and what happens by itself: nothing in a run that is over or paused."""
-    said, following = _open_words(plan, state, step_id, step, waits_for) or _ended_words(plan, state, step_id, step)
+    said, following = (
+        undo_words(plan, step_id, step)
+        or _open_words(plan, state, step_id, step, waits_for)
+        or _ended_words(plan, state, step_id, step)
+    )
     if state.is_terminal:
         return said, ""
     if state.status is RunStatus.PAUSED and step.status in (StepStatus.PENDING, *ACTIVE_STEPS):

@@ -25,7 +25,7 @@ def scope_of(state: RunState) -> dict[str, Any]:
         "steps": {
             i: {"outcome": s.outcome or str(s.status), "output": state.outputs.get(i)}
             for i, s in state.steps.items()
-            if s.status in FINAL_STEPS
+            if s.status in FINAL_STEPS or s.undo
         },
         "run": {"id": state.run_id, "started_by": state.started_by, "business_key": state.business_key},
     }

@@ -40,6 +40,7 @@ class Plan:
         skip_conditions: compiled safety condition of the skip rule by step id.
         worktime: the definition's business calendar in its time zone.
         probes: compiled probe by step id.
+        undos: compiled mapping of the compensation by step id.
         polls: compiled `until` of a poll by step id.
         lists: compiled list of items by step id.
     """
@@ -56,6 +57,7 @@ class Plan:
     skip_conditions: Mapping[str, Expression]
     worktime: WorkTime
     probes: Mapping[str, CompiledProbe]
+    undos: Mapping[str, Template]
     polls: Mapping[str, Expression]
     lists: Mapping[str, Expression]
 
@@ -98,6 +100,11 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
         templates={s.id: compile_template(template_of(s), names_of(s))[0] for s in definition.steps},
         skip_conditions={s.id: compile_expression(s.skip.condition) for s in definition.steps if s.skip.condition},
         worktime=compile_calendar(definition.policies.calendar, find_zone(definition.policies.zone) or ZoneInfo("UTC")),
+        undos={
+            s.id: compile_template(s.config.compensation.input)[0]
+            for s in definition.steps
+            if isinstance(s.config, ActivityConfig) and s.config.compensation
+        },
         probes={
             s.id: compile_probe(s.config.probe)
             for s in definition.steps

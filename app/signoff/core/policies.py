@@ -11,6 +11,7 @@ class FailurePolicy(StrEnum):
 
     STALL = "stall"
     FAIL = "fail"
+    COMPENSATE = "compensate"
 
 
 class DeadlinePolicy(StrEnum):
@@ -44,7 +45,7 @@ class Policies:
         zone: IANA name; local times and calendar days are its.
         calendar: the business calendar.
         deadline: how long a run may take, a duration; empty sets no limit.
-        on_deadline: what happens to a run that has not ended by then.
+        on_deadline: what happens to a run that has not ended by then; `fail` undoes what was done where `failure` does.
     """
 
     failure: FailurePolicy = FailurePolicy.STALL

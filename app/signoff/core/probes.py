@@ -43,6 +43,8 @@ def compile_probe(probe: Probe) -> CompiledProbe:
     )
 
 
-def connector_of(config: ActivityConfig, probe: int) -> str:
-    """The connector that an attempt calls: the probe's, or the activity's own."""
+def connector_of(config: ActivityConfig, probe: int, undo: int = 0) -> str:
+    """The connector that an attempt calls: the probe's, the compensation's, or the activity's own."""
+    if undo and config.compensation:
+        return config.compensation.connector
     return config.probe.connector if probe and config.probe else config.connector

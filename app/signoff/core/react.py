@@ -32,11 +32,10 @@ from signoff.core.effects import (
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
-from signoff.core.states import RunState, RunStatus, StepStatus, TimerKind, waits_for_child
+from signoff.core.states import CLAIMABLE_RUNS, RunState, RunStatus, StepStatus, TimerKind, waits_for_child
 
 AttemptKey = tuple[str, int, int, int]
 """Step, generation, item, attempt."""
-CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED)
 
 
 def implied_timer(run: RunState, step_id: str) -> TimerSet | None:
@@ -92,12 +91,15 @@ def implies_open_approval(run: RunState, step_id: str) -> bool:
 
 def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:
     """Activities that were tried, failed for good and need somebody, by step, while the run can still go on."""
-    if run.is_terminal or run.stopping:
+    if run.is_terminal or (run.stopping and not run.undo):
         return {}
     return {
         i: DeadLetterPut(i, s.generation, s.error.code, s.error.message, s.attempt if s.polls else s.tries, s.since)
         for i, s in run.steps.items()
-        if s.status is StepStatus.FAILED and s.attempt and s.error and needs_somebody(plan, run, i)
+        if s.status is StepStatus.FAILED
+        and s.attempt
+        and s.error
+        and (s.undo or (not run.stopping and needs_somebody(plan, run, i)))
     }
 
 
@@ -151,13 +153,14 @@ def _children(plan: Plan, before: RunState, after: RunState, events: Sequence[e.
     was, now = implied_children(before), implied_children(after)
     for child in was.keys() - now.keys() - ended:
         do = "terminate" if after.status is RunStatus.TERMINATED else "cancel"
-        out.append(ChildMoved(child, do, f"The run '{after.run_id}' waits for it no more."))
+        out.append(ChildMoved(child, do, f"The run '{after.run_id}' waits for it no more.", after.undo))
     turned = before.status is not after.status
     for child in now:
         if after.status is RunStatus.PAUSED and (turned or child not in was):
             out.append(ChildMoved(child, "pause", f"The run '{after.run_id}' that started it was paused."))
         elif turned and after.status is RunStatus.CANCELLING:
-            out.append(ChildMoved(child, "cancel", f"The run '{after.run_id}' that started it is being stopped."))
+            why = f"The run '{after.run_id}' that started it is being stopped."
+            out.append(ChildMoved(child, "cancel", why, after.undo))
         elif turned and before.status is RunStatus.PAUSED:
             out.append(ChildMoved(child, "resume", f"The run '{after.run_id}' that started it was resumed."))
     if after.parent and any(isinstance(x, e.RunEnded) for x in events):
@@ -212,7 +215,13 @@ def _attempts(
             case e.ActivityStarted():
                 out.append(_leased(plan, event))
                 rows[_key(event)] = AttemptStatus.LEASED
-            case e.ActivitySucceeded() | e.ProbeFoundNothing() | e.PollAnswered() | e.ItemSucceeded():
+            case (
+                e.ActivitySucceeded()
+                | e.ProbeFoundNothing()
+                | e.PollAnswered()
+                | e.ItemSucceeded()
+                | e.StepCompensated(actor=None)
+            ):
                 out.append(_moved(event, AttemptStatus.SUCCEEDED))
                 rows.pop(_key(event), None)
             case e.ActivityFailed():
@@ -237,6 +246,7 @@ _Attempt = (
     | e.ProbeFoundNothing
     | e.PollAnswered
     | e.ItemSucceeded
+    | e.StepCompensated
 )
 
 
@@ -257,7 +267,7 @@ def _put(plan: Plan, event: e.ActivityScheduled, after: RunState) -> AttemptPut:
         event.input,
         config.pool,
         config.priority,
-        connector_of(config, event.probe),
+        connector_of(config, event.probe, event.undo),
         event.item,
     )
 
@@ -278,7 +288,12 @@ def _leased(plan: Plan, event: e.ActivityStarted) -> AttemptMoved:
 
 
 def _moved(
-    event: e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered | e.ItemSucceeded,
+    event: e.ActivitySucceeded
+    | e.ActivityFailed
+    | e.ProbeFoundNothing
+    | e.PollAnswered
+    | e.ItemSucceeded
+    | e.StepCompensated,
     status: AttemptStatus,
 ) -> AttemptMoved:
     item = getattr(event, "item", -1)

@@ -31,6 +31,7 @@ class StepStatus(StrEnum):
     NOT_TAKEN = "not_taken"
     BLOCKED = "blocked"
     CANCELLED = "cancelled"
+    COMPENSATED = "compensated"
 
 
 ACTIVE_STEPS = frozenset({StepStatus.SCHEDULED, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.RETRYING})
@@ -44,6 +45,7 @@ class RunStatus(StrEnum):
     PAUSED = "paused"
     STALLED = "stalled"
     CANCELLING = "cancelling"
+    COMPENSATING = "compensating"
 
     SUCCEEDED = "succeeded"
     REJECTED = "rejected"
@@ -55,6 +57,10 @@ class RunStatus(StrEnum):
 TERMINAL_RUNS = frozenset(
     {RunStatus.SUCCEEDED, RunStatus.REJECTED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.TERMINATED}
 )
+
+
+CLAIMABLE_RUNS = (RunStatus.RUNNING, RunStatus.STALLED, RunStatus.COMPENSATING)
+"""Where workers may take what is scheduled."""
 
 
 class EdgeState(StrEnum):
@@ -209,7 +215,8 @@ class StepState:
         round: 1, then one more per send-back; part of the idempotency key.
         effect: 1, then one more where an operator declared a new effect.
         attempt: 1, 2, 3 … inside a generation; counted when it is scheduled.
-        uncounted: how many of them were no tries of the work itself but probes.
+        uncounted: how many of them were no tries of the work itself but probes or compensation.
+        undo: number of the current or last attempt to undo it, from 1; 0 while it is not undone.
         polls: how many calls of an activity that polls were answered with "not yet".
         probe: number of the current probe of a lost call, from 1; 0 while none is needed.
         fence: fencing token of the newest claim; grows over all generations.
@@ -242,6 +249,7 @@ class StepState:
     probe: int = 0
     polls: int = 0
     items: ItemsState | None = None
+    undo: int = 0
 
     @property
     def tries(self) -> int:
@@ -266,6 +274,7 @@ class RunState:
         retired: steps that had begun and are not in the present version any more, as they were.
         deadline: when the run should have ended, while that is still to come; its clock stops in a pause.
         overdue: that time has passed.
+        undo: completed steps are undone before it ends.
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
         parent: id of the run that started this one with its step `parent_step`, "" where a person did.
         depth: how many runs stand above this one.
@@ -283,6 +292,7 @@ class RunState:
     business_key: str = ""
     reason: str = ""
     stopping: str = ""
+    undo: bool = False
     paused_at: datetime | None = None
     input_changed: int = 0
     deadline: datetime | None = None

@@ -213,6 +213,13 @@ RUN_TABLE: Mapping[RunStatus, Row] = {
         c.EditInput: "stopping",
         c.MigrateRun: "stopping",
     },
+    RunStatus.COMPENSATING: {
+        **_OPEN,
+        c.PauseRun: "stopping",
+        c.CancelRun: "already_stopping",
+        c.EditInput: "stopping",
+        c.MigrateRun: "stopping",
+    },
     RunStatus.SUCCEEDED: _OVER,
     RunStatus.REJECTED: _OVER,
     RunStatus.FAILED: _OVER,
@@ -276,18 +283,48 @@ is running (a scheduled or running activity, an armed timer of a running activit
 waits for a signal or a child, a failed step, one of unknown outcome). Every run that is over answers like
 `terminated`."""
 
+_UNDO: Row = {
+    **_BASE[StepKind.ACTIVITY],
+    c.RetryStep: "stopping",
+    c.ReplayDeadLetter: "stopping",
+    c.SkipStep: "cannot_skip_now",
+}
+UNDO_TABLE: Mapping[StepStatus, Row] = {
+    StepStatus.SUCCEEDED: _UNDO,
+    StepStatus.SCHEDULED: {**_UNDO, c.ClaimActivity: ACCEPTED},
+    StepStatus.RUNNING: {
+        **_UNDO,
+        c.CompleteActivity: ACCEPTED,
+        c.FailActivity: ACCEPTED,
+        c.ExpireLease: ACCEPTED,
+        c.FireTimer: ACCEPTED,
+        c.SkipStep: "effect_under_way",
+    },
+    StepStatus.RETRYING: {**_UNDO, c.FailActivity: "already_known", c.FireTimer: ACCEPTED},
+    StepStatus.FAILED: {
+        **_UNDO,
+        c.FailActivity: "already_known",
+        c.RetryStep: ACCEPTED,
+        c.ReplayDeadLetter: ACCEPTED,
+        c.SkipStep: ACCEPTED,
+    },
+    StepStatus.COMPENSATED: {**_UNDO, c.CompleteActivity: "already_known"},
+}
+"""What commands meet on an activity that is to be undone, is being undone, or has been, while its run is compensated.
+A compensation that failed stalls the run; skipping says that it was undone by hand."""
+
 STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
     (StepStatus(a), StepStatus(b))
     for a, targets in {
         "pending": "scheduled waiting failed blocked not_taken cancelled",
-        "scheduled": "running retrying succeeded skipped cancelled pending",
-        "running": "scheduled succeeded retrying waiting cancelled",
+        "scheduled": "running retrying succeeded skipped cancelled failed pending",
+        "running": "scheduled succeeded retrying waiting cancelled failed compensated",
         "retrying": "scheduled failed outcome_unknown skipped cancelled pending",
         "outcome_unknown": "succeeded cancelled pending",
         "waiting": "scheduled succeeded rejected expired failed skipped cancelled pending",
-        "succeeded": "pending",
+        "succeeded": "pending scheduled failed",
         "rejected": "pending",
-        "failed": "pending skipped",
+        "failed": "pending skipped compensated succeeded",
         "expired": "pending skipped",
         "skipped": "pending",
         "blocked": "pending",
@@ -298,15 +335,17 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
 )
 """How one event can move a step. A failed attempt passes through `retrying`; where no retry follows, `failed`
 follows in the same commit. Back to `pending` leads a retry by an operator or work that was sent back: both begin
-a new generation."""
+a new generation. A completed step that is undone is scheduled, running, retrying again and ends as `compensated`, or as
+`failed` where that did not work; then it is tried again, or was done by hand."""
 
 RUN_MOVES: frozenset[tuple[RunStatus, RunStatus]] = frozenset(
     (RunStatus(a), RunStatus(b))
     for a, targets in {
         "running": "paused stalled cancelling succeeded rejected terminated",
-        "stalled": "running paused cancelling terminated",
+        "stalled": "running paused cancelling compensating terminated",
         "paused": "running cancelling terminated",
-        "cancelling": "cancelled failed terminated",
+        "cancelling": "compensating cancelled failed terminated",
+        "compensating": "stalled cancelled failed terminated",
     }.items()
     for b in targets.split()
 )
@@ -334,6 +373,10 @@ def states_page() -> str:
         "refused as `already_dealt_with` where an edge handled the bad end, skip as `not_skippable` where the "
         "definition does not allow it.",
         *(_kind_part(kind) for kind in _BASE),
+        "## Commands on a step that is undone",
+        "While the run is compensated. A compensation that failed stalls the run; retrying tries it again, skipping "
+        "says that it was undone by hand.",
+        _table("step", [(str(s), row) for s, row in UNDO_TABLE.items()], STEP_COMMANDS),
         "## Commands on steps while the run holds them back",
         "Each command on a step that would accept it in a running run. All runs that are over answer alike.",
         _table("run", [(str(s), row) for s, row in HELD_TABLE.items()], STEP_COMMANDS),

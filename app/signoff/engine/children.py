@@ -60,14 +60,15 @@ def move_child(tx: Transaction, tenant: str, effect: ChildMoved) -> None:
     if child is None or child.is_terminal:
         return
     paused = child.status is RunStatus.PAUSED
-    stopping = child.status is RunStatus.CANCELLING
+    stopping = bool(child.stopping)
     match effect.do:
         case "pause" if not paused and not stopping:
             tx.command(tenant, effect.child, c.PauseRun(actor=ENGINE, reason=effect.reason))
         case "resume" if paused:
             tx.command(tenant, effect.child, c.ResumeRun(actor=ENGINE, reason=effect.reason))
         case "cancel" if not stopping:
-            tx.command(tenant, effect.child, c.CancelRun(actor=ENGINE, reason=effect.reason))
+            cancel = c.CancelRun(actor=ENGINE, reason=effect.reason, compensate=effect.compensate)
+            tx.command(tenant, effect.child, cancel)
         case "terminate":
             tx.command(tenant, effect.child, c.TerminateRun(actor=ENGINE, reason=effect.reason))
         case _:

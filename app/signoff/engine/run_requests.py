@@ -123,6 +123,8 @@ class OperatorRequest:
         extra = {n: args[n] for n in self._names if args.get(n) is not None}
         if "step" in self._names:
             extra["step"] = required(args, "step")
+        if not isinstance(extra.get("compensate", False), bool):
+            raise InvalidInput("'compensate' must be true or false.", remedy="Correct the request.")
         if "input" in self._names:
             extra["input"] = required(args, "input", dict)
         return self._cls(
@@ -163,7 +165,7 @@ HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "return_form": return_form,
     "pause_run": _operator(c.PauseRun),
     "resume_run": _operator(c.ResumeRun),
-    "cancel_run": _operator(c.CancelRun),
+    "cancel_run": _operator(c.CancelRun, "compensate"),
     "terminate_run": _operator(c.TerminateRun),
     "retry_step": _operator(c.RetryStep, "step", "new_effect"),
     "replay_dead_letter": _operator(c.ReplayDeadLetter, "step"),

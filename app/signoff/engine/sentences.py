@@ -20,14 +20,14 @@ def sentence_of(event: e.Event, plan: Plan) -> str:
     step = getattr(event, "step", "")
     label = f"'{plan.label(step)}'" if step in plan.steps else f"'{step}'"
     return (
-        _about_run(event)
+        _about_run(event, plan)
         or _about_activity(event, label)
         or _about_people(event, label, plan)
         or _about_step(event, label, plan)
     )
 
 
-def _about_run(event: e.Event) -> str:
+def _about_run(event: e.Event, plan: Plan) -> str:
     match event:
         case e.RunStarted():
             key = f" for '{event.business_key}'" if event.business_key else ""
@@ -38,6 +38,9 @@ def _about_run(event: e.Event) -> str:
             return f"{event.actor.shown} started the run{key} with version {event.definition_version}."
         case e.DeadlinePassed():
             return f"The run did not end by its deadline, {clock(event.due)}."
+        case e.RunCompensating():
+            labels = ", ".join(f"'{plan.label(i)}'" if i in plan.steps else i for i in event.steps)
+            return f"What was done is being undone, the last first: {labels}."
         case e.RunPaused():
             return f"{event.actor.shown} paused the run: {event.reason}"
         case e.RunResumed():
@@ -46,7 +49,8 @@ def _about_run(event: e.Event) -> str:
             return f"The run needs a person. {event.reason}"
         case e.RunStopping():
             who = event.actor.shown if event.actor else "The failure policy"
-            return f"{who} is stopping the run: {event.reason}"
+            what = "stopping the run and undoing what was done" if event.compensate else "stopping the run"
+            return f"{who} is {what}: {event.reason}"
         case e.RunEnded():
             who = f" by {event.actor.shown}" if event.actor else ""
             return f"The run ended as {event.outcome}{who}." + (f" {event.reason}" if event.reason else "")
@@ -72,6 +76,8 @@ def _begin(words: str) -> str:
 def _about_activity(event: e.Event, label: str) -> str:
     match event:
         case e.ActivityScheduled():
+            if event.undo:
+                return f"{label} may be undone (attempt {event.undo})."
             if event.probe:
                 return f"A probe may find out whether {label} happened (attempt {event.attempt})."
             return f"{_begin(_of_item(event, label))} may be done (attempt {event.attempt})."
@@ -103,6 +109,8 @@ def _about_activity(event: e.Event, label: str) -> str:
         case e.ActivityFailed():
             return f"Attempt {event.attempt} of {_of_item(event, label)} failed: {event.error.message}"
         case e.RetryArmed():
+            if event.undo:
+                return f"Undoing {label} will be tried again at {clock(event.due)} (attempt {event.undo})."
             if event.probe:
                 return f"A probe will find out at {clock(event.due)} whether {label} happened."
             return (
@@ -141,6 +149,13 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"{event.actor.shown} said that {label} had happened: {event.reason}"
         case e.EffectDenied():
             return f"{event.actor.shown} said that {label} had not happened, so it is done again: {event.reason}"
+        case e.StepCompensated():
+            by_hand = f"{event.actor.shown} undid {label} by hand: {event.reason}" if event.actor else ""
+            return by_hand or f"{label} was undone."
+        case e.CompensationFailed():
+            return f"{label} could not be undone: {event.error.message}"
+        case e.CompensationRetried():
+            return f"{event.actor.shown} lets undoing {label} be tried again: {event.reason}"
         case e.StepRetried():
             new = " as a new effect" if event.new_effect else ""
             return f"{event.actor.shown} began {label} again{new}: {event.reason}"

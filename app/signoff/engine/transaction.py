@@ -265,7 +265,7 @@ class Transaction:
                 break
             body = scheduled_body(self.journal, a.run, a.scheduled_seq)
             config: Any = self.plan(self.run(None, a.public_id)[0]).steps[a.step].config
-            connector = connector_of(config, body.get("probe", 0))
+            connector = connector_of(config, body.get("probe", 0), body.get("undo", 0))
             task = ReadyTask(
                 a.public_id, a.step, a.generation, a.attempt, pool, body["key"], connector, body.get("input"), a.item
             )

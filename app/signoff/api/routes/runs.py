@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import EditInput, NewRun, Operate, Replay, Resolve, Retry, Skip
+from signoff.api.schemas import Cancel, EditInput, NewRun, Operate, Replay, Resolve, Retry, Skip
 from signoff.core.states import RunStatus
 from signoff.engine.views import Person, RunView
 from signoff.errors import InvalidInput
@@ -120,9 +120,9 @@ def resume(run_id: str, body: Operate, signoff: Face, person: Caller, key: Key =
 
 
 @router.post("/runs/{run_id}/cancel", summary="Cancel")
-def cancel(run_id: str, body: Operate, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
-    """Stops what has not started and awaits what is under way."""
-    return _operate("cancel_run", run_id, body, signoff, person, key)
+def cancel(run_id: str, body: Cancel, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """Stops what has not started, awaits what is under way, and undoes what was done where `compensate` says so."""
+    return _operate("cancel_run", run_id, body, signoff, person, key, compensate=body.compensate)
 
 
 @router.post("/runs/{run_id}/terminate", summary="Terminate")

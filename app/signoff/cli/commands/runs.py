@@ -126,9 +126,15 @@ def resume(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFA
 
 @app.command()
 @explains_errors
-def cancel(run_id: RunId, reason: Reason = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
+def cancel(
+    run_id: RunId,
+    reason: Reason = "",
+    compensate: Annotated[bool, typer.Option(help="Undo completed steps, the last one first.")] = False,
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
     """Stop what has not started, await what is under way."""
-    operate("cancel_run", run_id, login, data, reason)
+    operate("cancel_run", run_id, login, data, reason, compensate=compensate)
 
 
 @app.command()

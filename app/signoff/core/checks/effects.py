@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from signoff.core.calendar import find_zone
-from signoff.core.checks.steps import check_secrets
+from signoff.core.checks.steps import check_connector, check_retry, check_secrets
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import (
     MAX_ITEMS,
@@ -40,6 +40,7 @@ def check_effects(d: Definition, around: Surroundings) -> Iterator[Problem]:
                 message = f"'{s.label}' has a probe, but its contract is not to check first."
                 yield Problem("unused_probe", message, "Choose 'check_first' or remove it.", s.id, severity="warning")
             yield from _probe(s, probe, around)
+        yield from _compensation(s, s.config, around)
         if s.config.poll is not None:
             yield from _poll(d, s, s.config, s.config.poll)
         if s.config.for_each is not None:
@@ -81,13 +82,20 @@ def _for_each(s: Step, c: ActivityConfig, each: ForEach) -> Iterator[Problem]:
         yield Problem("bad_for_each", message, "Correct the numbers.", s.id)
 
 
+def _compensation(s: Step, c: ActivityConfig, around: Surroundings) -> Iterator[Problem]:
+    if c.compensation is None:
+        if c.effect is EffectContract.COMPENSATABLE:
+            message = f"'{s.label}' can be compensated by its contract, but does not say how."
+            yield Problem("no_compensation", message, "Give it a compensation, or choose another contract.", s.id)
+        return
+    what = f"The compensation of '{s.label}'"
+    yield from check_connector(s, what, c.compensation.connector, around)
+    yield from check_retry(s, c.compensation.retry, what)
+    yield from check_secrets(s, c.compensation.input)
+
+
 def _probe(s: Step, probe: Probe, around: Surroundings) -> Iterator[Problem]:
-    if not probe.connector:
-        yield Problem("no_connector", f"The probe of '{s.label}' calls nothing.", "Choose a connector.", s.id)
-    elif around.connectors is not None and probe.connector not in around.connectors:
-        known = ", ".join(sorted(around.connectors)) or "none"
-        message = f"The probe of '{s.label}' calls '{probe.connector[:80]}', which is not installed."
-        yield Problem("missing_connector", message, f"Installed: {known}.", s.id)
+    yield from check_connector(s, f"The probe of '{s.label}'", probe.connector, around)
     if not probe.happened.strip():
         message = f"The probe of '{s.label}' does not say when the call happened."
         yield Problem("no_condition", message, "Give a condition such as answer.body.found.", s.id)

@@ -88,6 +88,10 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
         if isinstance(s.config, ActivityConfig) and s.config.poll and s.config.poll.until.strip():
             where = f"poll.until of '{s.label}'"
             yield s.config.poll.until, _Place(where, before[s.id], step=s.id, condition=True, extra=ANSWER)
+        if isinstance(s.config, ActivityConfig) and s.config.compensation:
+            for path, source in template_expressions(s.config.compensation.input):
+                where = f"compensation.input {path} of '{s.label}'"
+                yield source, _Place(where, before[s.id] | {s.id}, step=s.id)
         if s.skip.condition:
             where = f"the skip condition of '{s.label}'"
             yield s.skip.condition, _Place(where, frozenset(graph) - {s.id}, step=s.id, condition=True)

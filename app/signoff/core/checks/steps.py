@@ -58,13 +58,8 @@ def check_steps(d: Definition, around: Surroundings) -> Iterator[Problem]:
 
 
 def _activity(s: Step, c: ActivityConfig, around: Surroundings) -> Iterator[Problem]:
-    if not c.connector:
-        yield Problem("no_connector", f"Activity '{s.label}' calls nothing.", "Choose a connector.", s.id)
-    elif around.connectors is not None and c.connector not in around.connectors:
-        known = ", ".join(sorted(around.connectors)) or "none"
-        message = f"Activity '{s.label}' calls '{c.connector[:80]}', which is not installed."
-        yield Problem("missing_connector", message, f"Installed: {known}.", s.id)
-    yield from _retry(s, c.retry)
+    yield from check_connector(s, f"Activity '{s.label}'", c.connector, around)
+    yield from check_retry(s, c.retry, f"'{s.label}'")
     yield from _timeouts(s, c.timeouts)
     if c.retry.total_s is not None and c.retry.total_s < c.timeouts.run_s:
         yield Problem(
@@ -75,6 +70,16 @@ def _activity(s: Step, c: ActivityConfig, around: Surroundings) -> Iterator[Prob
             s.id,
         )
     yield from check_secrets(s, c.input)
+
+
+def check_connector(s: Step, what: str, connector: str, around: Surroundings) -> Iterator[Problem]:
+    """Something to call that is installed; `what` calls it."""
+    if not connector:
+        yield Problem("no_connector", f"{what} calls nothing.", "Choose a connector.", s.id)
+    elif around.connectors is not None and connector not in around.connectors:
+        known = ", ".join(sorted(around.connectors)) or "none"
+        message = f"{what} calls '{connector[:80]}', which is not installed."
+        yield Problem("missing_connector", message, f"Installed: {known}.", s.id)
 
 
 def check_secrets(s: Step, mapping: dict[str, object]) -> Iterator[Problem]:
@@ -91,15 +96,16 @@ def check_secrets(s: Step, mapping: dict[str, object]) -> Iterator[Problem]:
             )
 
 
-def _retry(s: Step, r: RetryPolicy) -> Iterator[Problem]:
+def check_retry(s: Step, r: RetryPolicy, what: str) -> Iterator[Problem]:
+    """Attempts and pauses that make sense; `what` tries again."""
     if not 1 <= r.max_attempts <= MAX_ATTEMPTS:
-        message = f"'{s.label}' must try between 1 and {MAX_ATTEMPTS} times."
+        message = f"{what} must try between 1 and {MAX_ATTEMPTS} times."
         yield Problem("bad_retry", message, "Correct the attempts.", s.id)
     seconds = (r.initial_s, r.cap_s, r.total_s or 0.0)
     fits = all(0 <= x <= MAX_SECONDS for x in seconds) and 0 <= r.jitter <= 1 and 1 <= r.multiplier <= MAX_MULTIPLIER
     if not fits:
         remedy = f"Pauses go from 0 s to a year, the multiplier from 1 to {MAX_MULTIPLIER:g}, the jitter from 0 to 1."
-        yield Problem("bad_retry", f"The retry pauses of '{s.label}' make no sense.", remedy, s.id)
+        yield Problem("bad_retry", f"The retry pauses of {what[0].lower()}{what[1:]} make no sense.", remedy, s.id)
 
 
 def _timeouts(s: Step, t: Timeouts) -> Iterator[Problem]:

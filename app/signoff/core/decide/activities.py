@@ -7,7 +7,7 @@ from typing import Any
 
 from signoff.core import commands as c
 from signoff.core import events as e
-from signoff.core.decide.advance import after
+from signoff.core.decide.advance import after, settle_run
 from signoff.core.decide.build import Build
 from signoff.core.decide.item_answers import claim_item, is_for_each, item_answered, item_of, stale_item
 from signoff.core.decide.lost import (
@@ -18,6 +18,7 @@ from signoff.core.decide.lost import (
     probe_failed,
     try_again_or_fail,
 )
+from signoff.core.decide.undoing import undo_failed, undone
 from signoff.core.definition import ActivityConfig, EffectContract, StepKind
 from signoff.core.digest import digest_of
 from signoff.core.expression import ExpressionError
@@ -26,7 +27,7 @@ from signoff.core.forms import check_values
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.retry import within_total
-from signoff.core.states import ErrorInfo, RunStatus, StepState, StepStatus, idempotency_key
+from signoff.core.states import CLAIMABLE_RUNS, ErrorInfo, StepState, StepStatus, idempotency_key
 from signoff.errors import InvalidInput
 
 MAX_ERROR_CHARS = 4_000
@@ -42,7 +43,7 @@ def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
         step is not None
         and step.status is StepStatus.SCHEDULED
         and (step.generation, step.attempt) == (command.generation, command.attempt)
-        and build.state.status in (RunStatus.RUNNING, RunStatus.STALLED)
+        and build.state.status in CLAIMABLE_RUNS
     )
     if step is None or not fits:
         return Rejection(
@@ -112,6 +113,8 @@ def _is_repetition(build: Build, command: c.CompleteActivity | c.FailActivity | 
     """True where this very answer was accepted before, so that the sender may forget it."""
     step = build.state.steps[command.step]
     match command:
+        case c.CompleteActivity() if step.undo:
+            return step.status is StepStatus.COMPENSATED
         case c.CompleteActivity():
             output, error = _checked_output(build, command)
             accepted = step.status is StepStatus.SUCCEEDED
@@ -134,6 +137,10 @@ def complete(build: Build, command: c.CompleteActivity) -> Rejection | None:
         return None
     if step.probe:
         _probe_answered(build, command)
+        return None
+    if step.undo:
+        undone(build, command)
+        settle_run(build)
         return None
     output, error = _checked_output(build, command)
     ready, error = (False, error) if error else _is_ready(build, command.step, output)
@@ -252,7 +259,7 @@ def attempt_timed_out(build: Build, step_id: str, message: str, code: str) -> No
 def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo) -> None:
     config = build.plan.steps[step_id].config
     assert isinstance(config, ActivityConfig)
-    unknown = error.code in UNKNOWN_CODES and not step.probe
+    unknown = error.code in UNKNOWN_CODES and not step.probe and not step.undo
     lost = unknown and config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST)
     build.emit(
         e.ActivityFailed(
@@ -264,7 +271,10 @@ def _attempt_over(build: Build, step_id: str, step: StepState, error: ErrorInfo)
             error=error,
         )
     )
-    if step.probe:
+    if step.undo:
+        undo_failed(build, step_id, error)
+        settle_run(build)
+    elif step.probe:
         probe_failed(build, step_id, error)
     elif lost:
         answer_lost(build, step_id, error)

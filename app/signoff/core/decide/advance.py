@@ -11,6 +11,7 @@ from signoff.core.decide.build import Build
 from signoff.core.decide.inputs import resolved
 from signoff.core.decide.items import open_items, withdraw_items
 from signoff.core.decide.opening import open_approval, open_form
+from signoff.core.decide.undoing import compensate_next
 from signoff.core.definition import (
     ActivityConfig,
     ApprovalConfig,
@@ -226,10 +227,14 @@ def settle_run(build: Build) -> None:
     unknown = [i for i, s in state.steps.items() if s.status is StepStatus.OUTCOME_UNKNOWN]
     failed = [i for i in bad if state.steps[i].outcome != "rejected"]
     for_sure = [i for i in failed if found[i] is Standing.NEEDED]
-    if for_sure and plan.definition.policies.failure is FailurePolicy.FAIL and not state.stopping:
-        stop(build, "failed", stall_reason(build, for_sure))
+    policy = plan.definition.policies.failure
+    if for_sure and policy is not FailurePolicy.STALL and not state.stopping:
+        undo = policy is FailurePolicy.COMPENSATE
+        stop(build, "failed", stall_reason(build, for_sure), compensate=undo)
         state = build.state
     if any(s.status in ACTIVE_STEPS for s in state.steps.values()):
+        return
+    if state.stopping and state.undo and compensate_next(build):
         return
     if state.stopping:
         build.emit(e.RunEnded(at=build.now, outcome=state.stopping, reason=state.reason))
@@ -267,9 +272,9 @@ def _silence(step: Step) -> str:
     return f"Nobody {'filled in' if step.kind is StepKind.FORM else 'decided'} '{step.label}' in time."
 
 
-def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None) -> None:
-    """Begin to end the run: cancel what has not started, await what runs."""
-    build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor))
+def stop(build: Build, outcome: str, reason: str, actor: Actor | None = None, *, compensate: bool = False) -> None:
+    """Begin to end the run: cancel what has not started, await what runs, then undo what was done if so wanted."""
+    build.emit(e.RunStopping(at=build.now, outcome=outcome, reason=reason, actor=actor, compensate=compensate))
     for i, s in build.state.steps.items():
         if s.items and s.status is StepStatus.RUNNING:
             withdraw_items(build, i, reason)

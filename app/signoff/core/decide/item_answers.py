@@ -19,9 +19,10 @@ Answer = c.CompleteActivity | c.FailActivity | c.ExpireLease
 
 
 def is_for_each(build: Build, step_id: str) -> bool:
-    """Whether the step calls for each item of a list."""
+    """Whether what is called for the step now is called for each item of a list; it is undone as a whole."""
     config = build.plan.steps[step_id].config
-    return isinstance(config, ActivityConfig) and config.for_each is not None
+    each = isinstance(config, ActivityConfig) and config.for_each is not None
+    return each and not build.state.steps[step_id].undo
 
 
 def claim_item(build: Build, command: c.ClaimActivity) -> Rejection | None:

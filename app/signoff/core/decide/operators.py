@@ -6,6 +6,7 @@ from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.advance import advance, after, settle_run, stop
 from signoff.core.decide.build import Build
+from signoff.core.decide.undoing import abandon_undo, retry_undo, undo_failures, undone_by_hand
 from signoff.core.definition import FormConfig
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import needs_somebody, resolve_edges, scope_of
@@ -25,6 +26,13 @@ SKIPPABLE = (
     StepStatus.RETRYING,
     StepStatus.WAITING,
 )
+
+
+def settled(build: Build, refused: Rejection | None) -> Rejection | None:
+    """The same answer, after everything that follows from it."""
+    if refused is None:
+        settle_run(build)
+    return refused
 
 
 def may_operate(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
@@ -56,7 +64,7 @@ def pause(build: Build, command: c.PauseRun) -> Rejection | None:
         return refused
     if build.state.status is RunStatus.PAUSED:
         return Rejection("already_paused", "The run is already paused.", "Nothing to do.", known=True)
-    if build.state.status is RunStatus.CANCELLING:
+    if build.state.stopping:
         return Rejection("stopping", "Expected to pause the run, but it is being stopped.", "Wait for it to end.")
     build.emit(e.RunPaused(at=build.now, actor=command.actor, reason=command.reason))
     return None
@@ -79,11 +87,25 @@ def cancel(build: Build, command: c.CancelRun) -> Rejection | None:
     """Record the intent, stop what has not started, end when what is under way has answered."""
     if refused := may_operate(build, command, "cancel the run"):
         return refused
-    if build.state.status is RunStatus.CANCELLING:
-        again = build.state.stopping == "cancelled"
+    if build.state.stopping:
+        again = build.state.stopping == "cancelled" and build.state.undo == command.compensate
         return Rejection("already_stopping", "The run is already being stopped.", "Wait for it to end.", known=again)
-    stop(build, "cancelled", command.reason, command.actor)
+    if command.compensate and (refused := _in_doubt(build)):
+        return refused
+    stop(build, "cancelled", command.reason, command.actor, compensate=command.compensate)
     settle_run(build)
+    return None
+
+
+def _in_doubt(build: Build) -> Rejection | None:
+    """What may or may not have happened can neither be undone nor left alone."""
+    for i, s in build.state.steps.items():
+        if s.status is StepStatus.OUTCOME_UNKNOWN:
+            return Rejection(
+                "outcome_unknown",
+                f"Expected to cancel the run and undo what was done, but '{build.plan.label(i)}' may have happened.",
+                "Say first whether it happened.",
+            )
     return None
 
 
@@ -91,6 +113,7 @@ def terminate(build: Build, command: c.TerminateRun) -> Rejection | None:
     """End now; whatever still answers is evidence."""
     if refused := may_operate(build, command, "terminate the run"):
         return refused
+    abandon_undo(build, command.reason)
     for i, s in build.state.steps.items():
         if s.status in (StepStatus.PENDING, StepStatus.OUTCOME_UNKNOWN) or s.status in ACTIVE_STEPS:
             build.emit(e.StepCancelled(at=build.now, step=i, reason=command.reason))
@@ -108,6 +131,8 @@ def retry(build: Build, command: c.RetryStep) -> Rejection | None:
     wanted = f"retry step '{label}'"
     if refused := may_operate(build, command, wanted) or not_changed(build, command, step.changed, wanted):
         return refused
+    if step.undo and step.status is StepStatus.FAILED:
+        return settled(build, retry_undo(build, command))
     if state.stopping:
         return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
     if step.status not in (StepStatus.FAILED, StepStatus.EXPIRED):
@@ -178,12 +203,12 @@ def skip(build: Build, command: c.SkipStep) -> Rejection | None:
         return Rejection("unknown_step", f"There is no step '{command.step}' in this run.", "Correct the name.")
     label = plan.label(command.step)
     wanted = f"skip step '{label}'"
-    refused = (
-        may_operate(build, command, wanted)
-        or not_changed(build, command, step.changed, wanted)
-        or _unskippable(build, command)
-    )
+    refused = may_operate(build, command, wanted) or not_changed(build, command, step.changed, wanted)
     if refused:
+        return refused
+    if step.undo and step.status is StepStatus.FAILED:
+        return settled(build, undone_by_hand(build, command))
+    if refused := _unskippable(build, command):
         return refused
     output, wrong = _substitute(build, command)
     if wrong:
@@ -286,7 +311,7 @@ def edit_input(build: Build, command: c.EditInput) -> Rejection | None:
     wanted = "edit the run's input"
     if refused := may_operate(build, command, wanted):
         return refused
-    if build.state.stopping:
+    if build.state.stopping and not undo_failures(build.state):
         return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
     changed = max(build.state.input_changed, *(s.changed for s in build.state.steps.values()))
     if refused := not_changed(build, command, changed, wanted):

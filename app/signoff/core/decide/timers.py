@@ -11,11 +11,12 @@ from signoff.core.decide.advance import after, fail_step, schedule, settle_run, 
 from signoff.core.decide.build import Build
 from signoff.core.decide.items import fire_items, go_on
 from signoff.core.decide.lost import schedule_probe
-from signoff.core.definition import DeadlinePolicy, StepKind
+from signoff.core.decide.undoing import schedule_undo
+from signoff.core.definition import DeadlinePolicy, FailurePolicy, StepKind
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges
 from signoff.core.rejection import Rejection
-from signoff.core.states import ErrorInfo, RunStatus, TimerKind
+from signoff.core.states import ErrorInfo, RunStatus, StepStatus, TimerKind
 
 
 def fire(build: Build, command: FireTimer) -> Rejection | None:
@@ -67,7 +68,10 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
 
 
 def _deadline(build: Build) -> Rejection | None:
-    """The run should have ended by now: say so, or stop it, as its definition wants."""
+    """The run should have ended by now: say so, or stop it, as its definition wants.
+
+    What is to be undone but may or may not have happened needs a person first: such a run is only overdue.
+    """
     state, now = build.state, build.now
     due = state.deadline
     if due is None or state.is_terminal or state.status is RunStatus.PAUSED or state.stopping:
@@ -76,14 +80,21 @@ def _deadline(build: Build) -> Rejection | None:
         return Rejection("not_due", f"The deadline of the run is {due.isoformat()}.", "Wait.", evidence=False)
     build.emit(e.DeadlinePassed(at=now, due=due))
     policies = build.plan.definition.policies
-    if policies.on_deadline is not DeadlinePolicy.NOTIFY:
-        stop(build, "failed", f"The run did not end within {policies.deadline}.")
+    undo = policies.failure is FailurePolicy.COMPENSATE
+    in_doubt = undo and any(s.status is StepStatus.OUTCOME_UNKNOWN for s in state.steps.values())
+    if policies.on_deadline is not DeadlinePolicy.NOTIFY and not in_doubt:
+        stop(build, "failed", f"The run did not end within {policies.deadline}.", compensate=undo)
         settle_run(build)
     return None
 
 
 def _try_again(build: Build, step_id: str) -> None:
-    if build.state.steps[step_id].probe:
+    step = build.state.steps[step_id]
+    if step.undo:
+        schedule_undo(build, step_id, step.undo)
+        settle_run(build)
+        return
+    if step.probe:
         schedule_probe(build, step_id)
         return
     try:

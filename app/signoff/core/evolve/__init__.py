@@ -7,7 +7,7 @@ from typing import Any
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve import approvals, effects, items, migrating, runs, steps
+from signoff.core.evolve import approvals, effects, items, migrating, runs, steps, undoing
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
 
@@ -53,6 +53,10 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.StepCancelled: steps.cancelled,
     e.StepSkipped: steps.skipped,
     e.StepRetried: steps.retried,
+    e.RunCompensating: undoing.compensating,
+    e.StepCompensated: undoing.compensated,
+    e.CompensationFailed: undoing.failed,
+    e.CompensationRetried: undoing.retried,
     e.ApprovalOpened: approvals.opened,
     e.DecisionRecorded: approvals.decided,
     e.ApprovalSettled: approvals.settled,

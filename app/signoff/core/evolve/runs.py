@@ -91,6 +91,7 @@ def stopping(plan: Plan, state: RunState, event: e.RunStopping) -> RunState:
         since=event.at,
         reason=event.reason,
         stopping=event.outcome,
+        undo=event.compensate,
     )
 
 

@@ -38,7 +38,7 @@ def with_output(state: RunState, step: str, output: Any) -> RunState:
 def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunState:
     """The attempt may be claimed."""
     old = state.steps[event.step]
-    first = event.at if event.attempt == 1 else old.first_scheduled_at
+    first = event.at if event.attempt == 1 or event.undo == 1 else old.first_scheduled_at
     return with_step(
         state,
         event.step,
@@ -51,7 +51,8 @@ def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunSta
         error=old.error if event.probe else None,
         worker="",
         probe=event.probe,
-        uncounted=old.uncounted + bool(event.probe),
+        uncounted=old.uncounted + bool(event.probe or event.undo),
+        undo=event.undo,
     )
 
 
@@ -104,6 +105,7 @@ def retry_armed(plan: Plan, state: RunState, event: e.RetryArmed) -> RunState:
         timer=TimerKind.RETRY,
         due=event.due,
         probe=event.probe,
+        undo=event.undo,
     )
 
 

@@ -12,7 +12,8 @@ def list_definitions(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
     return reader.rows(
         "SELECT d.name, d.title, f.revision, f.saved_by, f.saved_at, v.version, v.digest, v.published_at,"
         " (SELECT count(*) FROM run r JOIN definition_version x ON x.id = r.version_id WHERE x.definition_id = d.id"
-        "  AND r.status IN ('running', 'paused', 'stalled', 'cancelling')), d.archived OR coalesce(v.archived, 0)"
+        "  AND r.status IN ('running', 'paused', 'stalled', 'cancelling', 'compensating')),"
+        " d.archived OR coalesce(v.archived, 0)"
         " FROM definition d"
         " LEFT JOIN draft f ON f.definition_id = d.id"
         "  AND f.revision = (SELECT max(revision) FROM draft WHERE definition_id = d.id)"

@@ -64,10 +64,28 @@ def rename_step(sheet: Sheet, step_id: str, new_id: str) -> Sheet | Rejection:
     return Sheet(replace(d, steps=steps, edges=sorted_edges(edges)), positions)
 
 
+def _activity_renamed(c: ActivityConfig, moved: Any) -> ActivityConfig:
+    """The expressions of an activity, of what finds out, asks again and undoes."""
+
+    def bare(expression: str) -> str:
+        return str(moved(f"={expression}")).removeprefix("=")
+
+    probe, poll, undo = c.probe, c.poll, c.compensation
+    if probe:
+        probe = replace(probe, input=moved(probe.input), happened=bare(probe.happened), output=bare(probe.output))
+    return replace(
+        c,
+        input=moved(c.input),
+        probe=probe,
+        poll=replace(poll, until=bare(poll.until)) if poll else None,
+        compensation=replace(undo, input=moved(undo.input)) if undo else None,
+    )
+
+
 def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfig:
     match config:
         case ActivityConfig():
-            return replace(config, input=moved(config.input))
+            return _activity_renamed(config, moved)
         case ApprovalConfig():
             return replace(
                 config,

@@ -20,12 +20,14 @@ STEP_WORDS = {
     "not_taken": "Not taken",
     "blocked": "Blocked",
     "cancelled": "Cancelled",
+    "compensated": "Undone",
 }
 RUN_WORDS = {
     "running": "Running",
     "paused": "Paused",
     "stalled": "Needs a person",
     "cancelling": "Stopping",
+    "compensating": "Undoing",
     "succeeded": "Succeeded",
     "rejected": "Rejected",
     "failed": "Failed",

@@ -33,6 +33,10 @@ STEP_WORDS = {
     "deny_effect": "The call took no effect: it is made again with the same idempotency key.",
     "skip_step": "The step counts as done without having been done; the history says so.",
 }
+UNDO_WORDS = {
+    "retry_step": "Its compensation is tried again, with the same idempotency key.",
+    "skip_step": "Somebody undid it by hand: the history says so, and undoing goes on with the step before.",
+}
 DONE_WORDS = {
     "pause_run": "The run is paused",
     "resume_run": "The run goes on",
@@ -51,6 +55,7 @@ FREE = "free"
 """The one field of a substitute output whose fields are not declared."""
 _SUBSTITUTE = Field(FREE, "Substitute output (JSON object)", FieldType.OBJECT, required=False)
 
+_BY_HAND = Field(FREE, "What was done (JSON object)", FieldType.OBJECT, required=False)
 _GIVEN = Field(FREE, "What the call gave (JSON object)", FieldType.OBJECT, required=False)
 
 
@@ -105,7 +110,8 @@ class Operations:
         label = view.plan.label(step) if step else ""
         about = f"‘{label}’: " if label else ""
         send = partial(self._send, action, step, reason, more, view.row.sequence, secrets.token_urlsafe(18))
-        words = about + (STEP_WORDS | RUN_WORDS)[action]
+        undoing = bool(step) and view.state.steps[step].undo > 0
+        words = about + (UNDO_WORDS if undoing else STEP_WORDS | RUN_WORDS)[action]
         body = [reason, *([more] if more is not None else [])]
         self.dialog.ask(
             ACTION_WORDS[action], words, body, ACTION_WORDS[action], self._visitor.command(send, self.dialog.say)
@@ -152,6 +158,14 @@ def _more(action: str, view: RunView, step: str) -> Any:
     """What the dialog asks for besides the reason."""
     if action == "edit_input":
         return FieldForm(view.plan.definition.input, view.state.input, what="the input")
+    if action == "cancel_run" and any(getattr(s.config, "compensation", None) for s in view.plan.steps.values()):
+        return pmui.Checkbox(
+            label="Undo the completed steps that have a compensation, the last one first",
+            value=False,
+            margin=(0, 0, 12, 0),
+        )
+    if step and view.state.steps[step].undo:
+        return FieldForm((_BY_HAND,), what="what was done") if action == "skip_step" else None
     if action in ("skip_step", "confirm_effect"):
         what = "the substitute output" if action == "skip_step" else "what the call gave"
         config = view.plan.steps[step].config
@@ -167,6 +181,8 @@ def _more(action: str, view: RunView, step: str) -> Any:
 
 def _arguments(action: str, more: Any) -> tuple[dict[str, Any], bool]:
     """Arguments of the command, and whether they may be sent."""
+    if action == "cancel_run" and more is not None:
+        return {"compensate": bool(more.value)}, True
     if action == "retry_step" and more is not None:
         return {"new_effect": bool(more.value)}, True
     if not isinstance(more, FieldForm):

@@ -11,6 +11,8 @@ from signoff.web.models.words import step_word
 from signoff.web.parts.markup import Safe, badge
 
 _COLOURS = (
+    ("compensation_failed", "failed"),
+    ("compensat", "compensated"),
     ("succeeded", "succeeded"),
     ("approved", "succeeded"),
     ("failed", "failed"),

@@ -32,6 +32,8 @@ PATHS = {
     "paused": "M8 5v14M16 5v14",
     "stalled": "M12 4l9 16H3zM12 10v4.5M12 17.4v.2",
     "cancelling": "M5 5h14v14H5z",
+    "compensating": "M9 7L4 12l5 5M4 12h10a6 6 0 0 1 6 6",
+    "compensated": "M9 7L4 12l5 5M4 12h10a6 6 0 0 1 6 6",
     "terminated": "M5 5h14v14H5zM9 9l6 6M15 9l-6 6",
     "warning": "M12 4l9 16H3zM12 10v4.5M12 17.4v.2",
     "error": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v6M12 16.4v.2",

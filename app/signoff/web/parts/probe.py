@@ -1,4 +1,4 @@
-"""The parts of the designer's side panel about further calls: probes of lost ones, and polling."""
+"""The parts of the designer's side panel about further calls: probes of lost ones, polling, compensation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from signoff.core.definition import ActivityConfig, ForEach, Poll, Probe
+from signoff.core.definition import ActivityConfig, Compensation, ForEach, Poll, Probe
 from signoff.core.validate import Surroundings
 from signoff.web.parts.forms import NOTHING
 from signoff.web.parts.inputs import choice_input, number_input, text_input
@@ -89,5 +89,34 @@ def probe_inputs(c: ActivityConfig, around: Surroundings, config: Callable[..., 
             probe.output,
             lambda v: change(output=v.strip().removeprefix("=")),
             help="an expression such as answer.body.payment; empty: the whole answer",
+        ),
+    ]
+
+
+def undo_inputs(c: ActivityConfig, around: Surroundings, config: Callable[..., None]) -> list[Any]:
+    """Editors for the compensation of an activity; when all of it is empty again, there is none."""
+    undo = c.compensation or Compensation()
+
+    def change(**changes: Any) -> None:
+        nonlocal undo
+        undo = replace(undo, **changes)
+        config(compensation=None if undo == Compensation() else undo)
+
+    calls = {"nothing": NOTHING} | {name: name for name in sorted(around.connectors or ())}
+    return [
+        choice_input(
+            "Calls",
+            calls,
+            undo.connector or NOTHING,
+            lambda v: change(connector=v.strip()),
+            help="undoes what the step did, when its run is stopped with compensation",
+        ),
+        MappingRows("Input of the compensation", undo.input, lambda v: change(input=v)),
+        number_input(
+            "Tries",
+            undo.retry.max_attempts,
+            lambda v: change(retry=replace(undo.retry, max_attempts=v)),
+            whole=True,
+            help="then a person is asked",
         ),
     ]

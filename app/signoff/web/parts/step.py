@@ -60,8 +60,10 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
     step, state = view.plan.steps[step_id], view.state.steps[step_id]
     facts: dict[str, Any] = {"Name in expressions": Safe(f'<span class="mono">steps.{esc(step_id)}</span>')}
     match step.config:
-        case ActivityConfig(connector=connector, probe=probe):
+        case ActivityConfig(connector=connector, probe=probe, compensation=undo):
             facts["Calls"] = connector
+            if undo:
+                facts["Undone by"] = undo.connector
             if probe:
                 facts["If its answer is lost"] = f"asks {probe.connector} whether it happened"
         case ApprovalConfig(groups=groups, people=people):

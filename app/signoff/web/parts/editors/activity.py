@@ -10,7 +10,7 @@ from signoff.core.definition import ActivityConfig, EffectContract
 from signoff.core.validate import Surroundings
 from signoff.web.parts.forms import NOTHING
 from signoff.web.parts.inputs import choice_input, number_input, text_input, words_of
-from signoff.web.parts.probe import for_each_inputs, poll_inputs, probe_inputs
+from signoff.web.parts.probe import for_each_inputs, poll_inputs, probe_inputs, undo_inputs
 from signoff.web.parts.rows import FieldRows, MappingRows
 
 EFFECT_WORDS = {
@@ -65,5 +65,10 @@ def activity_limits(
         number_input("Priority", c.priority, lambda v: config(priority=v), whole=True),
     ]
     parts = [("Retries", retry), ("Time limits and workers", timeouts)]
-    parts = [("Each item of a list", for_each_inputs(c, config)), ("Asking again", poll_inputs(c, config)), *parts]
+    parts = [
+        ("Undoing it", undo_inputs(c, around, config)),
+        ("Each item of a list", for_each_inputs(c, config)),
+        ("Asking again", poll_inputs(c, config)),
+        *parts,
+    ]
     return [("Probe of a lost call", probe_inputs(c, around, config)), *parts]

@@ -14,7 +14,11 @@ from signoff.web.parts.editors.timing import text_with_answer
 from signoff.web.parts.inputs import DURATIONS, area_input, choice_input, several_input, text_input
 from signoff.web.parts.rows import FieldRows
 
-FAILURES = {"wait for a person": FailurePolicy.STALL.value, "fail the run": FailurePolicy.FAIL.value}
+FAILURES = {
+    "wait for a person": FailurePolicy.STALL.value,
+    "fail the run": FailurePolicy.FAIL.value,
+    "undo what was done, then fail the run": FailurePolicy.COMPENSATE.value,
+}
 DEADLINES = {
     "say that it is overdue": DeadlinePolicy.NOTIFY.value,
     "stop the run as failed": DeadlinePolicy.FAIL.value,
