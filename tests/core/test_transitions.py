@@ -42,6 +42,7 @@ from tests.core.kit import (
     undoable,
     wait,
 )
+from tests.core.undo import not_undone_for_want_of_input, undo
 
 MAYBE = [{"name": "go", "type": "boolean", "required": False}, {"name": "n", "type": "integer", "required": False}]
 QUEUED = {"timeouts": {"queue_s": 30.0}}
@@ -354,28 +355,6 @@ def test_a_command_on_a_step_that_the_run_holds_back(status: RunStatus, kind: ty
     assert answer_of(world, kind, step) == HELD_TABLE[status][kind]
 
 
-def undo(status: StepStatus) -> World:
-    """A run that is compensated, with `x` in that status; what is undone before it is `y`."""
-    steps = [undoable("x"), undoable("y"), once("z")]
-    world = World(document(*steps, edges="x>y y>z", policies={"failure": "compensate"}))
-    world.done("x", "y", output={"booking": 1})
-    world.breaks("z")
-    if status is StepStatus.SUCCEEDED:
-        return world
-    world.done("y")
-    match status:
-        case StepStatus.RUNNING:
-            world.claim("x")
-        case StepStatus.RETRYING:
-            world.claim("x")
-            world.ok(world.failure("x"))
-        case StepStatus.FAILED:
-            world.breaks("x")
-        case _:  # `y` has been undone
-            pass
-    return world
-
-
 UNDO_CELLS = [(status, x) for status, row in UNDO_TABLE.items() for x in row]
 
 
@@ -455,16 +434,6 @@ def sent_back() -> World:
     }  # fmt: skip
     world.ok(world.vote("p", "ann", "returned"))
     assert set(world.statuses.values()) == {"scheduled", "pending"}
-    return world
-
-
-def not_undone_for_want_of_input() -> World:
-    """A compensation whose input cannot be made fails before it is scheduled."""
-    step = undoable("a", compensation={"connector": "python:undo", "input": {"x": "=1 / steps.a.output.n"}})
-    world = World(document(step, once("b"), edges="a>b", policies={"failure": "compensate"}))
-    world.done("a", output={"n": 0})
-    world.breaks("b")
-    assert world.run == "stalled"
     return world
 
 

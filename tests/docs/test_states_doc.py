@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signoff.core.transitions import states_page
+from signoff.core.states_page import states_page
 from tests.arch.sources import ROOT
 
 PAGE = ROOT / "assets" / "docs" / "states.md"
