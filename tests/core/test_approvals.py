@@ -11,7 +11,7 @@ import pytest
 from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.facts import Directory
-from signoff.core.quorum import distinct, missing_deciders, person_key, settled_outcome
+from signoff.core.quorum import distinct, person_key, settled_outcome
 from signoff.core.states import Actor, ApprovalState, Vote
 from tests.core.kit import CLOCK, DIRECTORY, PEOPLE, START, World, activity, approval, document, edge, person
 
@@ -39,16 +39,6 @@ def test_when_votes_settle(roster: str, required: int, votes: str, outcome: str 
     cast = tuple(Vote(v[0], v[0], "approved" if v[1] == "+" else "rejected", "", START, "web") for v in votes.split())
     approval_state = ApprovalState(tuple(roster), required, "sha256:x", False, cast)
     assert settled_outcome(approval_state, "r") == outcome
-
-
-@pytest.mark.parametrize(
-    ("active", "votes", "missing"),
-    [("abc", "", -1), ("ab", "", 0), ("a", "", 1), ("", "a+", 1), ("b", "a+", 0), ("c", "a- b+", 0), ("", "", 2)],
-)
-def test_how_many_deciders_are_missing(active: str, votes: str, missing: int) -> None:
-    """Two of a, b, c are needed; a vote counts although its voter has left since."""
-    cast = tuple(Vote(v[0], v[0], "approved" if v[1] == "+" else "rejected", "", START, "web") for v in votes.split())
-    assert missing_deciders(ApprovalState(tuple("abc"), 2, "x", False, cast), "r", tuple(active)) == missing
 
 
 def test_one_person_has_one_key() -> None:

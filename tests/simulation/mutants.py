@@ -19,11 +19,10 @@ from types import CodeType, FunctionType
 from typing import Any
 from unittest import mock
 
-from signoff.core import flow, quorum, react, retry
+from signoff.core import answering, flow, quorum, react, retry
 from signoff.core.decide import (
     activities,
     advance,
-    approvals,
     asking,
     forms,
     item_answers,
@@ -164,13 +163,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("children: their end is not told", (children.end_in_parent, "if parent is None or not step", "if True")),
     m("children: go on without a parent", (react._children, "was.keys() - now.keys() - ended", "()")),
-    m("people: own request", (approvals._may_not, "not step.approval.requester_may_decide", "False")),
-    m("people: votes twice", (asking.already_handled, "if mine is not None", "if False")),
-    m("people: not on the roster", (asking.may_not_answer, "find_person(who, step.approval.roster)", "True")),
+    m("people: own request", (answering.barred, "not approval.requester_may_decide", "False")),
+    m("people: votes twice", (answering.answered, "if mine is not None", "if False")),
+    m("people: not on the roster", (answering.barred, "not find_person(who, approval.roster) or", "False or")),
     m(
         "people: without an account",
         (handle.Engine._authorise, "not account.active", "False"),
-        (asking.may_not_answer, "find_person(who, build.facts.directory.people)", "True"),
+        (answering.barred, "active is not None and", "False and"),
     ),
     m("people: without the role", (handle.Engine._authorise, "r.do not in permitted(account.roles)", "False")),
     m(
@@ -183,11 +182,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m(
         "people: decided an earlier step",
-        (approvals._may_not, "if earlier or deciders_elsewhere(", "if False and (earlier, "),
+        (answering.barred, "if earlier or deciders_elsewhere(", "if False and (earlier, "),
     ),
     m(
         "people: decided a step that was open together",
-        (opening.must_differ, "isinstance(other.config", "False and isinstance(i"),
+        (answering.must_differ, "isinstance(other.config", "False and isinstance(i"),
     ),
     m(
         "people: one approval too few",
@@ -195,8 +194,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("people: the quorum is clamped", (opening.open_approval, "required > len(usable)", "False")),
     m("people: what was shown is not compared", (asking.changed_meanwhile, "if stale or (", "if False and (")),
-    m("people: after the deadline", (asking.not_open, "step.due <= build.now", "False")),
-    m("people: while paused", (asking.not_open, "state.status is RunStatus.PAUSED", "False")),
+    m("people: after the deadline", (answering.closed, "step.due <= now", "False")),
+    m("people: while paused", (answering.closed, "state.status is RunStatus.PAUSED", "False")),
     m("people: returned too often", (returning.may_not_return, "step.round >= config.max_rounds", "False")),
     m("people: returned while at work", (returning.may_not_return, "is StepStatus.RUNNING", "is None")),
     # Operators

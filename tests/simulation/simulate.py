@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from signoff.core.quorum import who_may_still_decide
+from signoff.core.answering import who_may_answer
 from signoff.core.react import implied_signal
 from signoff.core.states import Actor, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
@@ -184,7 +184,7 @@ def _quiet(world: World, cast: Cast) -> None:
             assert s.status is not StepStatus.SCHEDULED or _unserved(world, ledger, i), f"{where} waits for a worker"
             assert s.status is not StepStatus.RUNNING or claim in held, f"{where} is held by nobody"
             if s.approval and s.status is StepStatus.WAITING:
-                usable = who_may_still_decide(s.approval, state.started_by)
+                usable = who_may_answer(ledger.plan, state, i)
                 there = [p for p in usable if p not in world.auditor.inactive]
                 given = sum(v.outcome == "approved" for v in s.approval.votes)
                 assert len(there) + given >= s.approval.required, f"{where} waits for people who are not there"

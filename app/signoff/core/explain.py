@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from signoff.core.answering import who_may_answer
 from signoff.core.definition import (
     ActivityConfig,
     DeadlinePolicy,
@@ -22,7 +23,7 @@ from signoff.core.definition import (
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.progress import Progress
-from signoff.core.quorum import find_person, who_may_still_decide
+from signoff.core.quorum import find_person
 from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState, StepStatus, TimerKind
 from signoff.core.undo_words import undo_words
 from signoff.core.wording import clock, listed, sentence
@@ -211,7 +212,7 @@ def _step(
     plan: Plan, state: RunState, step_id: str, may: Collection[str], reader: str, names: Mapping[str, str]
 ) -> StepExplanation:
     definition, step = plan.steps[step_id], state.steps[step_id]
-    waits_for = _deciders(state, step)
+    waits_for = who_may_answer(plan, state, step_id)
     asked = tuple(names.get(p, p) for p in waits_for)
     sentence, following = _step_words(plan, state, step_id, step, asked)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
@@ -230,12 +231,6 @@ def _step(
         due=step.due,
         child=step.child,
     )
-
-
-def _deciders(state: RunState, step: StepState) -> tuple[str, ...]:
-    if step.approval is None or step.status is not StepStatus.WAITING:
-        return ()
-    return who_may_still_decide(step.approval, state.started_by)
 
 
 def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, ...]:

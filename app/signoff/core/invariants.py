@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from signoff.core import events as e
+from signoff.core.answering import who_may_answer
 from signoff.core.definition import StepKind
 from signoff.core.history import History, PlanOf
 from signoff.core.plan import Plan
-from signoff.core.quorum import find_person, person_key, same_person, who_may_still_decide
+from signoff.core.quorum import find_person, person_key, same_person
 from signoff.core.react import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
 
@@ -152,8 +153,7 @@ def state_findings(plan: Plan, state: RunState) -> list[tuple[str, str]]:
     for i, s in state.steps.items():
         if s.status in (StepStatus.RUNNING, StepStatus.RETRYING) and s.timer is None:
             found.append(("unwatched", f"'{i}' is {s.status}, but no timer watches it."))
-        asked = implies_open_approval(state, i) and s.approval
-        if asked and not who_may_still_decide(asked, state.started_by):
+        if implies_open_approval(state, i) and not who_may_answer(plan, state, i):
             found.append(("nobody_left", f"'{i}' is open, but everybody who may decide it has."))
     return found
 

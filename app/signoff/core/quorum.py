@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from signoff.core.states import ApprovalState
 
@@ -56,22 +56,3 @@ def settled_outcome(approval: ApprovalState, requester: str, *, at_first_rejecti
     if (rejections and at_first_rejection) or len(usable) - len(rejections) < approval.required:
         return "rejected"
     return None
-
-
-def who_may_still_decide(
-    approval: ApprovalState, requester: str, active: Collection[str] | None = None
-) -> tuple[str, ...]:
-    """Those on the roster who have not voted, may vote, and (where `active` is given) still have an account."""
-    voted = {person_key(v.person) for v in approval.votes}
-    there = None if active is None else {person_key(p) for p in active}
-    usable = usable_roster(approval.roster, requester, approval.requester_may_decide)
-    return tuple(p for p in usable if person_key(p) not in voted and (there is None or person_key(p) in there))
-
-
-def missing_deciders(approval: ApprovalState, requester: str, active: Collection[str]) -> int:
-    """How many people are lacking to reach the quorum; 0 or less while it can be reached.
-
-    Votes of people who have left since count: they were eligible when they voted.
-    """
-    approvals = sum(v.outcome == "approved" for v in approval.votes)
-    return approval.required - approvals - len(who_may_still_decide(approval, requester, active))

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from signoff.core import commands as c
+from signoff.core.answering import who_may_answer
 from signoff.core.decide import decide
 from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig, SubflowConfig
 from signoff.core.digest import definition_digest
@@ -19,7 +20,6 @@ from signoff.core.events import Event
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan, compile_plan
-from signoff.core.quorum import who_may_still_decide
 from signoff.core.rejection import Rejection
 from signoff.core.script import MONDAY, Answer, Choice, Message, Script, made_up, made_up_output, made_up_people
 from signoff.core.states import Actor, ErrorInfo, RunState, RunStatus, StepState, StepStatus
@@ -201,19 +201,13 @@ class Trial:
         choice, uses = self._entry(self.script.choices, "choice", step, Choice())
         if choice.outcome == "nobody":
             return []
-        who = choice.who or self._who(step, s)
+        who = choice.who or self._who(step)
         at = self._since(step, s, "choice") + choice.after
         return [_Action(at, order, self.choice(step, choice, who), uses)] if who else []
 
-    def _who(self, step: str, s: StepState) -> str:
-        """The first who may, and whom no rule keeps away because of another step."""
-        assert s.approval is not None
-        waits = explain(self.plan, self.state).of(step).waits_for
-        may = who_may_still_decide(s.approval, self.state.started_by)
-        config = self.plan.steps[step].config
-        differ = getattr(config, "deciders_differ_from", ())
-        decided = {v.person for i in differ if (a := self.state.steps[i].approval) for v in a.votes}
-        return next((p for p in (*may, *waits) if p not in decided), "")
+    def _who(self, step: str) -> str:
+        """The first who may."""
+        return next(iter(who_may_answer(self.plan, self.state, step)), "")
 
     def choice(self, step: str, choice: Choice, who: str) -> c.Command:
         """The command of a person who acts on an approval or a form as it is now."""

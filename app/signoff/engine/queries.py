@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
+from signoff.core.answering import must_differ, why_not
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
+from signoff.core.plan import Plan
 from signoff.core.states import RunState, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
 from signoff.engine.bulk_queries import BulkQueries
@@ -263,26 +265,32 @@ class Queries(DefinitionQueries, WorkQueries):
 
     def count_inbox(self, tenant: str, login: str) -> int:
         """How many approvals and forms a person can answer now."""
-        return r.count_inbox(self._reader, tenant, login)
+        count = 0
+        for version_id, own, found in r.count_inbox(self._reader, tenant, login):
+            plan = self._plans.get(version_id)
+            if not own and not any(must_differ(plan, i) for i in plan.steps):
+                count += found
+                continue
+            for step, state in r.list_inbox_of_version(self._reader, tenant, login, version_id, bool(own)):
+                count += step in plan.steps and why_not(plan, state, step, login) is None
+        return count
 
     def find_task(self, tenant: str, login: str, run_id: str, step: str) -> InboxItem | None:
         """The newest approval or form of a step as this person sees it; None where they are not asked."""
         found = r.find_approval(self._reader, tenant, login, run_id, step)
         return self._inbox_item(found, login) if found else None
 
+    def _why_not(self, plan: Plan, x: r.ApprovalRecord, login: str) -> str:
+        """Why the person may not answer it now, as the core would say when they tried; "" where they may."""
+        step = x.state.steps.get(x.step)
+        if step is None or x.step not in plan.steps or step.generation != x.generation or step.approval is None:
+            return f"This is {x.status}."
+        refused = why_not(plan, x.state, x.step, login, now=self._now())
+        return refused.message if refused else ""
+
     def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
-        own = x.kind == "approval" and x.started_by == login and not x.opened.get("requester_may_decide", False)
-        if own:
-            why_not = "You started this run, so someone else has to decide."
-        elif x.status != "open":
-            why_not = f"This is {x.status}."
-        elif x.voted:
-            why_not = "You have already decided this." if x.kind == "approval" else "You have already filled this in."
-        elif x.run_status == "paused":
-            why_not = "The run is paused."
-        else:
-            why_not = ""
         plan = self._plans.get(x.version_id)
+        refused = self._why_not(plan, x, login)
         step = plan.steps.get(x.step)
         config = step.config if step else None
         targets = config.returns_to if isinstance(config, ApprovalConfig | FormConfig) else ()
@@ -309,8 +317,8 @@ class Queries(DefinitionQueries, WorkQueries):
             kind=x.kind,
             fields=config.fields if isinstance(config, FormConfig) else (),
             prefill=x.opened.get("prefill") or {},
-            may_decide=not why_not,
-            why_not=why_not,
+            may_decide=not refused,
+            why_not=refused,
             version=x.version,
             digest=x.digest,
         )

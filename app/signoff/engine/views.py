@@ -162,7 +162,7 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """An approval or a form as a person sees it; `may_decide` is False for one's own request.
+    """An approval or a form as a person sees it; where `may_decide` is False, `why_not` says why.
 
     `kind` is `approval` or `form`; a form has `fields` to fill in and `prefill`, first values by field name.
     `returns_to` are (step id, label) to which the work may be sent back.

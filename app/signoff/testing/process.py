@@ -217,7 +217,7 @@ class Run(Outcome):
 
     def _person(self, step: str, choice: Choice) -> Run:
         s = self._step(step)
-        who = choice.who or (self.trial._who(step, s) if s.approval else "")
+        who = choice.who or (self.trial._who(step) if s.approval else "")
         return self._send(self.trial.choice(step, choice, who)).work()
 
     def _step(self, step: str) -> StepState:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from signoff.core import events as e
+from signoff.core.answering import missing_answers, must_differ
 from signoff.core.commands import CheckApprovers, Decide
 from signoff.core.decide.advance import after, fail_step
 from signoff.core.decide.asking import (
-    already_handled,
     asked_of,
     authority_of,
     changed_meanwhile,
     may_not_answer,
-    not_open,
+    not_now,
 )
 from signoff.core.decide.build import Build
-from signoff.core.decide.opening import deciders_elsewhere, must_differ
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.flow import resolve_edges
-from signoff.core.quorum import find_person, missing_deciders, same_person, settled_outcome
+from signoff.core.quorum import same_person, settled_outcome
 from signoff.core.rejection import Rejection
 from signoff.core.states import ErrorInfo, StepState, StepStatus
 
@@ -32,9 +31,8 @@ def decide(build: Build, command: Decide) -> Rejection | None:
     if step is None or not isinstance(build.plan.steps[command.step].config, ApprovalConfig):
         return Rejection("unknown_step", f"There is no approval '{command.step}' in this run.", "Open the inbox.")
     refused = (
-        _may_not(build, command, step)
-        or already_handled(build, command, step, same=_same_as_before(command, step))
-        or not_open(build, command, step)
+        may_not_answer(build, command, step)
+        or not_now(build, command, same=_same_as_before(command, step))
         or _bad_form(build, command)
         or changed_meanwhile(build, command, step)
         or may_not_return(build, command, step)
@@ -66,7 +64,7 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         _settle(build, command, after_vote, outcome)
     else:
         _fail_if_unreachable(build, command.step)
-    for other in must_differ(build, command.step):
+    for other in must_differ(build.plan, command.step):
         step = build.state.steps[other]
         if step.approval and step.status is StepStatus.WAITING and not build.state.is_terminal:
             _fail_if_unreachable(build, other)
@@ -88,9 +86,7 @@ def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
 def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     """A quorum is never clamped: where too few are left to reach it, the step says so and needs an operator."""
     approval = asked_of(build.state.steps[step_id])
-    barred = deciders_elsewhere(build, step_id, approval.roster)
-    active = [p for p in build.facts.directory.people if not find_person(p, barred)]
-    missing = missing_deciders(approval, build.state.started_by, active)
+    missing = missing_answers(build.plan, build.state, step_id, build.facts.directory.people)
     if missing <= 0:
         return False
     left = approval.required - sum(v.outcome == "approved" for v in approval.votes)
@@ -107,27 +103,6 @@ def _fail_if_unreachable(build: Build, step_id: str) -> bool:
 def _same_as_before(command: Decide, step: StepState) -> bool:
     votes = step.approval.votes if step.approval else ()
     return any(same_person(v.person, command.actor.id) and v.outcome == command.outcome for v in votes)
-
-
-def _may_not(build: Build, command: Decide, step: StepState) -> Rejection | None:
-    label = build.plan.label(command.step)
-    if step.approval is None or command.actor.kind != "person":
-        return may_not_answer(build, command, step)
-    who = command.actor.id
-    earlier = find_person(who, step.approval.excluded)
-    if earlier or deciders_elsewhere(build, command.step, (who,)):
-        which = "an earlier" if earlier else "another"
-        message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
-        return Rejection("decided_before", message, "Ask another approver.")
-    if refused := may_not_answer(build, command, step):
-        return refused
-    if same_person(who, build.state.started_by) and not step.approval.requester_may_decide:
-        return Rejection(
-            "own_request",
-            f"You started this run, so you may not decide '{label}' yourself.",
-            "Ask another approver.",
-        )
-    return None
 
 
 def _bad_form(build: Build, command: Decide) -> Rejection | None:

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from signoff.core.answering import DECIDING, answered, barred, closed, words_of
 from signoff.core.commands import Decide, ReturnForm, SubmitForm
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.quorum import find_person, same_person
 from signoff.core.rejection import Rejection
-from signoff.core.states import ApprovalState, RunStatus, StepState, StepStatus
-from signoff.core.wording import clock
+from signoff.core.states import ApprovalState, StepState
 
 Answer = Decide | SubmitForm | ReturnForm
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How the sentences about one kind of asking differ."""
-
-    do: str
-    later: str
-    open_for: str
-    thing: str
-    whom: str
-
-
-DECIDING = Words("decide", "Decide", "open for a decision", "approval", "an approver")
-FILLING_IN = Words("fill in", "Fill it in", "open to be filled in", "form", "one of those who are asked")
-
-
-def words_of(answer: Answer) -> Words:
-    """The words that fit an answer."""
-    return DECIDING if isinstance(answer, Decide) else FILLING_IN
 
 
 def asked_of(step: StepState) -> ApprovalState:
@@ -42,69 +20,27 @@ def asked_of(step: StepState) -> ApprovalState:
 
 
 def may_not_answer(build: Build, answer: Answer, step: StepState) -> Rejection | None:
-    """Only a person on the frozen roster who still has an account."""
+    """Only a person who is asked, has an account, and is not kept away by separation of duties."""
     if step.approval is None:
         return None
-    label, words = build.plan.label(answer.step), words_of(answer)
     if answer.actor.kind != "person":
+        label, words = build.plan.label(answer.step), words_of(build.plan, answer.step)
         return Rejection("not_a_person", f"Only a person can {words.do} '{label}'.", "Sign in as a person.")
-    who = answer.actor.id
-    if not (find_person(who, step.approval.roster) and find_person(who, build.facts.directory.people)):
-        return Rejection(
-            "not_an_approver", f"You are not among those who may {words.do} '{label}'.", f"Ask {words.whom}."
-        )
-    return None
+    return barred(build.plan, build.state, answer.step, answer.actor.id, build.facts.directory.people)
 
 
-def already_handled(build: Build, answer: Answer, step: StepState, *, same: bool) -> Rejection | None:
-    """Answered before by this person (`same`: in the same way), settled by somebody, or too late."""
-    label, words = build.plan.label(answer.step), words_of(answer)
-    votes = step.approval.votes if step.approval else ()
-    mine = next((v for v in votes if same_person(v.person, answer.actor.id)), None)
-    if mine is not None and answer.generation == step.generation:
-        return Rejection(
-            "already_decided",
-            f"You have already decided '{label}': {mine.outcome} on {clock(mine.at)}."
-            if words is DECIDING
-            else f"You have already filled in '{label}' on {clock(mine.at)}.",
-            "Nothing to do.",
-            known=same,
-        )
-    if step.status in (StepStatus.SUCCEEDED, StepStatus.REJECTED) and step.approval:
-        last = step.approval.votes[-1]
-        return Rejection(
-            "already_handled",
-            f"'{label}' was already handled by {last.name} on {clock(last.at)}: {step.outcome}.",
-            "Nothing to do.",
-        )
-    if step.status is StepStatus.EXPIRED:
-        remedy = f"Ask an operator to retry the {words.thing}."
-        return Rejection("expired", f"The time to {words.do} '{label}' is over.", remedy)
-    return None
-
-
-def not_open(build: Build, answer: Answer, step: StepState) -> Rejection | None:
-    """The run is over or paused, the step does not wait, or its time is up though no timer has fired yet."""
-    state, words = build.state, words_of(answer)
-    label = build.plan.label(answer.step)
-    if state.is_terminal:
-        return Rejection("run_over", f"The run of '{label}' has ended as {state.status}.", "Nothing to do.")
-    if state.status is RunStatus.PAUSED:
-        remedy = f"{words.later} when it has been resumed."
-        return Rejection("paused", f"The run of '{label}' is paused.", remedy)
-    if step.status is not StepStatus.WAITING:
-        return Rejection("not_open", f"'{label}' is not {words.open_for}; it is {step.status}.", "Open the inbox.")
-    if step.due is not None and step.due <= build.now:
-        remedy = f"Ask an operator to retry the {words.thing}."
-        return Rejection("expired", f"The time to {words.do} '{label}' was over at {clock(step.due)}.", remedy)
-    return None
+def not_now(build: Build, answer: Answer, *, same: bool) -> Rejection | None:
+    """Answered before (by this person: `same` in the same way), over, paused, or too late."""
+    return answered(
+        build.plan, build.state, answer.step, answer.actor.id, same=same, generation=answer.generation
+    ) or closed(build.plan, build.state, answer.step, build.now)
 
 
 def changed_meanwhile(build: Build, answer: Answer, step: StepState) -> Rejection | None:
     """What was read is not what waits now."""
     stale = answer.generation != step.generation
     if stale or (answer.shown_digest and answer.shown_digest != asked_of(step).shown_digest):
-        label, words = build.plan.label(answer.step), words_of(answer)
+        label, words = build.plan.label(answer.step), words_of(build.plan, answer.step)
         again = "then decide" if words is DECIDING else "then fill it in"
         return Rejection(
             "changed_meanwhile", f"'{label}' changed while you were reading it.", f"Read it again, {again}."

@@ -9,12 +9,11 @@ from signoff.core.commands import ReturnForm, SubmitForm
 from signoff.core.decide.advance import after
 from signoff.core.decide.asking import (
     Answer,
-    already_handled,
     asked_of,
     authority_of,
     changed_meanwhile,
     may_not_answer,
-    not_open,
+    not_now,
 )
 from signoff.core.decide.build import Build
 from signoff.core.decide.returning import may_not_return, send_back
@@ -34,8 +33,7 @@ def submit(build: Build, command: SubmitForm) -> Rejection | None:
         return refused
     refused = (
         may_not_answer(build, command, step)
-        or already_handled(build, command, step, same=command.values == build.state.outputs.get(command.step))
-        or not_open(build, command, step)
+        or not_now(build, command, same=command.values == build.state.outputs.get(command.step))
         or changed_meanwhile(build, command, step)
     )
     if refused:
@@ -67,8 +65,7 @@ def return_work(build: Build, command: ReturnForm) -> Rejection | None:
         return refused
     refused = (
         may_not_answer(build, command, step)
-        or already_handled(build, command, step, same=False)
-        or not_open(build, command, step)
+        or not_now(build, command, same=False)
         or _bad_comment(build, command)
         or changed_meanwhile(build, command, step)
         or may_not_return(build, command, step)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from signoff.core.answering import deciders_elsewhere
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, Step
 from signoff.core.events import ApprovalOpened, FormOpened
@@ -21,7 +22,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     assert isinstance(config, ApprovalConfig)
     state, directory = build.state, build.facts.directory
     asked = distinct(_members(build, config))
-    excluded = deciders_elsewhere(build, step.id, asked)
+    excluded = deciders_elsewhere(build.plan, state, step.id, asked)
     roster = tuple(p for p in asked if p not in excluded)
     usable = usable_roster(roster, state.started_by, config.requester_may_decide)
     required = needed(config.required, usable)
@@ -94,26 +95,6 @@ def _members(build: Build, config: AskingConfig) -> list[str]:
 
 def _due(build: Build, config: AskingConfig) -> datetime | None:
     return build.plan.worktime.later(build.now, config.expires) if config.expires else None
-
-
-def deciders_elsewhere(build: Build, step_id: str, among: tuple[str, ...]) -> tuple[str, ...]:
-    """Those who have decided, by now, an approval whose deciders must differ from those of this step."""
-    others = must_differ(build, step_id)
-    votes = [v for i in others if (approval := build.state.steps[i].approval) for v in approval.votes]
-    return tuple(p for p in among if find_person(p, [v.person for v in votes]))
-
-
-def must_differ(build: Build, step_id: str) -> list[str]:
-    """Approvals that this one must differ from, and those that must differ from it: they may be open together."""
-    config = build.plan.steps[step_id].config
-    if not isinstance(config, ApprovalConfig):
-        return []
-    return [
-        i
-        for i, other in build.plan.steps.items()
-        if isinstance(other.config, ApprovalConfig)
-        and (i in config.deciders_differ_from or step_id in other.config.deciders_differ_from)
-    ]
 
 
 def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], asked: tuple[str, ...], requester: str) -> str:

@@ -162,7 +162,7 @@ def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
-    """An approval or a form as one person on its roster sees it."""
+    """An approval or a form as one person on its roster sees it; `state` is its run's, without input and outputs."""
 
     id: int
     run_id: str
@@ -183,16 +183,15 @@ class ApprovalRecord:
     opened_at: int
     due: int | None
     status: str
-    run_status: str
     opened: dict[str, Any]
-    voted: bool
     kind: str
+    state: RunState
 
 
 _APPROVAL = (
     "SELECT a.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.started_by, r.business_key,"
     " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
-    f" a.due, a.status, r.status, {_DATA}, m.voted, a.kind FROM approval_person m"
+    f" a.due, a.status, {_DATA}, a.kind, r.snapshot FROM approval_person m"
     " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
     " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
@@ -200,7 +199,7 @@ _APPROVAL = (
 
 
 def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*(*r[:20], load(r[20]) or {}, bool(r[21]), r[22])) for r in rows]
+    return [ApprovalRecord(*(*r[:19], load(r[19]) or {}, r[20], decode_snapshot(load(r[21]), ()))) for r in rows]
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
@@ -214,14 +213,31 @@ def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: in
     )
 
 
-def count_inbox(reader: Reader, tenant: str, login: str) -> int:
-    """How many approvals and forms wait for a person, not counting approvals of their own runs."""
-    found = reader.one(
-        "SELECT count(*) FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
-        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND (r.started_by <> m.login OR a.kind = 'form')",
+def count_inbox(reader: Reader, tenant: str, login: str) -> list[tuple[int, int, int]]:
+    """(version key, whether it is an approval of a run of their own, how many) of what is open for a person.
+
+    What waits in paused runs is not counted.
+    """
+    return reader.rows(
+        "SELECT r.version_id, r.started_by = m.login AND a.kind = 'approval' AS own, count(*) FROM approval_person m"
+        " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' GROUP BY r.version_id, own",
         (tenant, login),
     )
-    return found[0] if found else 0
+
+
+def list_inbox_of_version(
+    reader: Reader, tenant: str, login: str, version_id: int, own: bool
+) -> list[tuple[str, RunState]]:
+    """(step, run without input and outputs) behind one line of `count_inbox`."""
+    found = reader.rows(
+        "SELECT a.step, r.snapshot FROM approval_person m"
+        " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' AND r.version_id=?"
+        " AND (r.started_by = m.login AND a.kind = 'approval') = ?",
+        (tenant, login, version_id, int(own)),
+    )
+    return [(step, decode_snapshot(load(snapshot), ())) for step, snapshot in found]
 
 
 def find_approval(reader: Reader, tenant: str, login: str, run_id: str, step: str) -> ApprovalRecord | None:

@@ -1,0 +1,185 @@
+"""Who may answer an open approval or form now, and if not, why not (semantics §7).
+
+One rule for everybody who asks: a decision that is sent, the inbox, explanations, trial runs and the verifier. What
+depends on what somebody read (its generation, what was shown) or wants (a return, a comment) is in `decide`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from signoff.core.definition import ApprovalConfig, FormConfig
+from signoff.core.plan import Plan
+from signoff.core.quorum import find_person, person_key, same_person, usable_roster
+from signoff.core.rejection import Rejection
+from signoff.core.states import RunState, RunStatus, StepStatus
+from signoff.core.wording import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How the sentences about one kind of asking differ."""
+
+    do: str
+    later: str
+    open_for: str
+    thing: str
+    whom: str
+
+
+DECIDING = Words("decide", "Decide", "open for a decision", "approval", "an approver")
+FILLING_IN = Words("fill in", "Fill it in", "open to be filled in", "form", "one of those who are asked")
+
+
+def words_of(plan: Plan, step_id: str) -> Words:
+    """The words that fit a step that asks people."""
+    return FILLING_IN if isinstance(plan.steps[step_id].config, FormConfig) else DECIDING
+
+
+def why_not(
+    plan: Plan,
+    state: RunState,
+    step_id: str,
+    who: str,
+    *,
+    active: Collection[str] | None = None,
+    now: datetime | None = None,
+) -> Rejection | None:
+    """Why this person may not answer the step now, as a sentence to them; None where they may.
+
+    Args:
+        plan: of the run's version.
+        state: the run as it is.
+        step_id: an approval or a form of the plan.
+        who: login, in any spelling.
+        active: logins of people who have an account now; not looked at where it is None.
+        now: decides whether the time is up though no timer has fired yet.
+    """
+    if state.steps[step_id].approval is None:
+        return closed(plan, state, step_id, now)
+    return (
+        barred(plan, state, step_id, who, active)
+        or answered(plan, state, step_id, who)
+        or closed(plan, state, step_id, now)
+    )
+
+
+def who_may_answer(plan: Plan, state: RunState, step_id: str, active: Collection[str] | None = None) -> tuple[str, ...]:
+    """Those on the roster who may answer the step and have not, in its order; nobody where it does not wait."""
+    step = state.steps[step_id]
+    if step.approval is None or step.status is not StepStatus.WAITING or state.is_terminal:
+        return ()
+    voted = {person_key(v.person) for v in step.approval.votes}
+    there = None if active is None else {person_key(p) for p in active}
+    usable = usable_roster(step.approval.roster, state.started_by, step.approval.requester_may_decide)
+    elsewhere = {person_key(p) for p in deciders_elsewhere(plan, state, step_id, usable)}
+    return tuple(
+        p
+        for p in usable
+        if (key := person_key(p)) not in voted and key not in elsewhere and (there is None or key in there)
+    )
+
+
+def missing_answers(plan: Plan, state: RunState, step_id: str, active: Collection[str] | None = None) -> int:
+    """How many people are lacking to reach the quorum; 0 or less while it can be reached.
+
+    Votes of people who have left since count: they were eligible when they voted.
+    """
+    approval = state.steps[step_id].approval
+    assert approval is not None
+    approvals = sum(v.outcome == "approved" for v in approval.votes)
+    return approval.required - approvals - len(who_may_answer(plan, state, step_id, active))
+
+
+def barred(
+    plan: Plan, state: RunState, step_id: str, who: str, active: Collection[str] | None = None
+) -> Rejection | None:
+    """Why this person may not answer the step at all: not asked, or kept away by separation of duties."""
+    approval = state.steps[step_id].approval
+    if approval is None:
+        return None
+    label, words = plan.label(step_id), words_of(plan, step_id)
+    earlier = find_person(who, approval.excluded)
+    if earlier or deciders_elsewhere(plan, state, step_id, (who,)):
+        which = "an earlier" if earlier else "another"
+        message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
+        return Rejection("decided_before", message, "Ask another approver.")
+    if not find_person(who, approval.roster) or (active is not None and not find_person(who, active)):
+        message = f"You are not among those who may {words.do} '{label}'."
+        return Rejection("not_an_approver", message, f"Ask {words.whom}.")
+    if same_person(who, state.started_by) and not approval.requester_may_decide:
+        message = f"You started this run, so you may not decide '{label}' yourself."
+        return Rejection("own_request", message, "Ask another approver.")
+    return None
+
+
+def answered(
+    plan: Plan, state: RunState, step_id: str, who: str, *, same: bool = False, generation: int | None = None
+) -> Rejection | None:
+    """Answered before by this person (`same`: in the same way), settled by somebody, or too late.
+
+    `generation` is the one that was read, where that is known: an answer to an older one is not a repetition.
+    """
+    step = state.steps[step_id]
+    label, words = plan.label(step_id), words_of(plan, step_id)
+    votes = step.approval.votes if step.approval else ()
+    mine = next((v for v in votes if same_person(v.person, who)), None)
+    if mine is not None and generation in (None, step.generation):
+        return Rejection(
+            "already_decided",
+            f"You have already decided '{label}': {mine.outcome} on {clock(mine.at)}."
+            if words is DECIDING
+            else f"You have already filled in '{label}' on {clock(mine.at)}.",
+            "Nothing to do.",
+            known=same,
+        )
+    if step.status in (StepStatus.SUCCEEDED, StepStatus.REJECTED) and step.approval:
+        last = step.approval.votes[-1]
+        return Rejection(
+            "already_handled",
+            f"'{label}' was already handled by {last.name} on {clock(last.at)}: {step.outcome}.",
+            "Nothing to do.",
+        )
+    if step.status is StepStatus.EXPIRED:
+        remedy = f"Ask an operator to retry the {words.thing}."
+        return Rejection("expired", f"The time to {words.do} '{label}' is over.", remedy)
+    return None
+
+
+def closed(plan: Plan, state: RunState, step_id: str, now: datetime | None) -> Rejection | None:
+    """The run is over or paused, the step does not wait, or its time is up though no timer has fired yet."""
+    step, words = state.steps[step_id], words_of(plan, step_id)
+    label = plan.label(step_id)
+    if state.is_terminal:
+        return Rejection("run_over", f"The run of '{label}' has ended as {state.status}.", "Nothing to do.")
+    if state.status is RunStatus.PAUSED:
+        remedy = f"{words.later} when it has been resumed."
+        return Rejection("paused", f"The run of '{label}' is paused.", remedy)
+    if step.status is not StepStatus.WAITING:
+        return Rejection("not_open", f"'{label}' is not {words.open_for}; it is {step.status}.", "Open the inbox.")
+    if step.due is not None and now is not None and step.due <= now:
+        remedy = f"Ask an operator to retry the {words.thing}."
+        return Rejection("expired", f"The time to {words.do} '{label}' was over at {clock(step.due)}.", remedy)
+    return None
+
+
+def deciders_elsewhere(plan: Plan, state: RunState, step_id: str, among: Sequence[str]) -> tuple[str, ...]:
+    """Those who have decided, by now, an approval whose deciders must differ from those of this step."""
+    others = must_differ(plan, step_id)
+    votes = [v for i in others if (approval := state.steps[i].approval) for v in approval.votes]
+    return tuple(p for p in among if find_person(p, [v.person for v in votes])) if votes else ()
+
+
+def must_differ(plan: Plan, step_id: str) -> list[str]:
+    """Approvals that this one must differ from, and those that must differ from it: they may be open together."""
+    config = plan.steps[step_id].config
+    if not isinstance(config, ApprovalConfig):
+        return []
+    return [
+        i
+        for i, other in plan.steps.items()
+        if isinstance(other.config, ApprovalConfig)
+        and (i in config.deciders_differ_from or step_id in other.config.deciders_differ_from)
+    ]
