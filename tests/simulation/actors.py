@@ -248,6 +248,8 @@ class Cast:
             args["step"] = step
         if do == "retry_step" and dice.random() < 0.2:
             args["new_effect"] = True
+        if do == "cancel_run" and dice.random() < 0.6:
+            args["compensate"] = True
         if do == "skip_step" and dice.random() < 0.5:
             args["output"] = {"n": 1}
         if do == "confirm_effect":
@@ -329,7 +331,11 @@ class Cast:
         step = self.dice.choice(sorted(self.world.auditor.state(run_id).steps))
         if paused and self.dice.random() < 0.7:
             run_id, step = self.dice.choice(paused)
-        s = self.world.auditor.state(run_id).steps[step]
+        state = self.world.auditor.state(run_id)
+        if state.deadline and self.dice.random() < 0.5:
+            whole = {"run_id": run_id, "step": "", "kind": "deadline", "generation": 0, "attempt": 0}
+            return [Ask("fire_timer", TIMERS, whole, origin="engine")]
+        s = state.steps[step]
         kind = s.timer or self.dice.choice(list(TimerKind))
         generation = max(1, s.generation - (self.dice.random() < 0.3))
         args = {"run_id": run_id, "step": step, "kind": str(kind), "generation": generation, "attempt": s.attempt}

@@ -12,6 +12,7 @@ JSON = dict[str, Any]
 CONNECTOR = "work"
 LOOK = "look"
 """Asks whether a call happened; it tells the truth."""
+UNDO = "undo"
 PROBE = {"connector": LOOK, "input": {"key": "=call.key"}, "happened": "answer.found", "output": "answer.given"}
 OUTCOMES = {
     "activity": ("failed",),
@@ -47,7 +48,9 @@ def draw_document(dice: Random, name: str) -> JSON:
     steps = [_step(dice, i, name) for i in range(count)]
     edges = _edges(dice, steps)
     _returns(dice, steps, edges)
-    policies = {"failure": dice.choice(("stall", "stall", "fail"))}
+    policies = {"failure": dice.choice(("stall", "stall", "fail", "compensate", "compensate"))}
+    if dice.random() < 0.25:
+        policies |= {"deadline": dice.choice(("PT1M", "PT10M", "PT2H")), "on_deadline": dice.choice(("notify", "fail"))}
     doc = {"name": name, "title": name.title(), "input": INPUT, "steps": steps, "edges": edges, "policies": policies}
     while True:
         definition, problems = read_document(doc)
@@ -92,6 +95,11 @@ def _step(dice: Random, number: int, name: str) -> JSON:
                 "items": dice.choice(("[1, 2, 3, 4]", "[1, 2]", "[]")),
                 "parallel": dice.choice((1, 2, 3)),
             }
+        if dice.random() < 0.4:
+            tries = {"max_attempts": dice.choice((1, 3)), "initial_s": 1.0}
+            made["compensation"] = {"connector": UNDO, "retry": tries, "input": {"n": "=input.amount"}}
+            if dice.random() < 0.2:
+                made["compensation"]["input"] = {"n": "=input.extra + 1.0"}
         made["input"] = dice.choice(({}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}))
         made["pool"] = dice.choice(("default", "default", "gpu"))
         if dice.random() < 0.4:

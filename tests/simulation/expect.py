@@ -27,6 +27,14 @@ OPERATIONS: dict[str, type[e.Event]] = {
 }
 
 
+OF_UNDOING: dict[str, tuple[type[e.Event], ...]] = {
+    "retry_step": (e.CompensationRetried,),
+    "replay_dead_letter": (e.CompensationRetried,),
+    "skip_step": (e.StepCompensated,),
+}
+"""What the same requests come to on a step that could not be undone."""
+
+
 def must_refuse(auditor: Auditor, ask: Ask, now: datetime, roles: dict[str, set[str]]) -> str:
     """Why a good answer to this request would be wrong now; "" where it may be good. Asked before it is sent alone."""
     if ask.key and ask.key in auditor.answers and auditor.answers[ask.key][0] == ask.told():
@@ -83,6 +91,9 @@ def _timer(ledger: RunLedger, ask: Ask, now: datetime) -> str:
     step = state.steps.get(a["step"])
     if state.is_terminal or state.status is RunStatus.PAUSED:
         return f"the run is {state.status}"
+    if a["kind"] == "deadline":
+        due = ledger.ending.deadline
+        return "no deadline, or the run is being stopped" if due is None or state.stopping else "not due" * (due > now)
     if step is None or step.timer is None or str(step.timer) != a["kind"] or step.generation != a["generation"]:
         return "no such timer is armed"
     if step.attempt != a["attempt"]:
@@ -191,10 +202,14 @@ def must_show(auditor: Auditor, ask: Ask, answer: dict[str, Any]) -> None:
         found_rows = auditor.rows("SELECT 1 FROM signal_message WHERE name=? AND key=? AND message_id=?", *message)
         assert found_rows, "an acknowledged message is lost"
     elif ask.do in OPERATIONS:
-        found: Any = auditor.runs[a["run_id"]].said.get((OPERATIONS[ask.do], a["reason"]))
+        kinds = (OPERATIONS[ask.do], *OF_UNDOING.get(ask.do, ()))
+        said = auditor.runs[a["run_id"]].said
+        found: Any = next((said[k, a["reason"]] for k in kinds if (k, a["reason"]) in said), None)
         assert found is not None, f"an acknowledged {ask.do} is not there"
         assert found.actor is not None
         assert found.actor.id == ask.actor.id
+        if ask.do == "cancel_run":
+            assert found.compensate == bool(a.get("compensate")), "undone, or not, otherwise than asked for"
     elif ask.do in ("complete", "fail"):
         done = auditor.runs[a["run_id"]].completions.get((a["step"], a["fence"]))
         assert done is not None, "an acknowledged outcome is not there"

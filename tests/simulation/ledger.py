@@ -19,6 +19,7 @@ from tests.core.checks import (
     check_what_is_shown,
     through_json,
 )
+from tests.simulation.stopping import StoppingLedger
 
 TOPICS = {
     e.ApprovalOpened: "approval.opened",
@@ -27,6 +28,7 @@ TOPICS = {
     e.FormOpened: "form.opened",
     e.FormVoided: "form.voided",
     e.RunStalled: "run.stalled",
+    e.DeadlinePassed: "run.overdue",
     e.RunEnded: "run.ended",
 }
 REPORTED = ("boom", "fatal")
@@ -49,12 +51,14 @@ class RunLedger(Ledger):
         self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
+        self.ending = StoppingLedger()
         self.filled: dict[tuple[str, int], e.FormSubmitted] = {}
 
     def add(self, event: e.Event) -> None:
         """Check one committed event."""
         was = self.mirror
         self._before(was, event)
+        self.ending.add(self.plan, was, event)
         self._one(event)
         self._after(event)
         if was.paused_at and not self.mirror.paused_at and not self.mirror.is_terminal:
@@ -63,8 +67,9 @@ class RunLedger(Ledger):
     def _before(self, was: RunState, event: e.Event) -> None:
         match event:
             case e.ActivityStarted():
-                assert was.status in (RunStatus.RUNNING, RunStatus.STALLED), f"claimed while {was.status}"
                 step = was.steps[event.step]
+                allowed = (RunStatus.COMPENSATING,) if step.undo else (RunStatus.RUNNING, RunStatus.STALLED)
+                assert was.status in allowed, f"claimed while {was.status}"
                 one = step.items.find(event.item) if step.items else step
                 assert one is not None, "an item that is not open was claimed"
                 assert one.status is StepStatus.SCHEDULED, f"claimed while {one.status}"
@@ -74,9 +79,10 @@ class RunLedger(Ledger):
                 config = self.plan.steps[event.step].config
                 assert isinstance(config, ActivityConfig)
                 generation = (event.step, event.generation)
-                if config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST) and not step.probe:
+                careful = config.effect in (EffectContract.AT_MOST_ONCE, EffectContract.CHECK_FIRST)
+                if careful and not step.probe and not step.undo:
                     assert not self.unknown.get(generation), "an effect of unknown outcome was tried again by itself"
-                if not step.probe:
+                if not step.probe and not step.undo:
                     self.unknown[generation] = True
             case e.ProbeFoundNothing():
                 assert was.steps[event.step].probe, "an answer of no probe"
@@ -99,6 +105,8 @@ class RunLedger(Ledger):
                 self.done_items.add(once)
             case e.ItemsSucceeded():
                 assert len(event.output) == len(was.partial[event.step].items)
+            case e.ActivityScheduled(undo=undo) if undo:
+                pass  # the other ledger's
             case e.ActivityScheduled():
                 assert event.key == self._key(was, event.step, event.probe)
                 config = self.plan.steps[event.step].config
@@ -171,7 +179,14 @@ class RunLedger(Ledger):
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
             self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
-        answers = e.ActivitySucceeded | e.ActivityFailed | e.ProbeFoundNothing | e.PollAnswered | e.ItemSucceeded
+        answers = (
+            e.ActivitySucceeded
+            | e.ActivityFailed
+            | e.ProbeFoundNothing
+            | e.PollAnswered
+            | e.ItemSucceeded
+            | e.StepCompensated
+        )
         if isinstance(event, answers):
             self.completions.setdefault((event.step, event.fence), event)
         if not isinstance(event, e.EvidenceRecorded):
@@ -182,8 +197,9 @@ class RunLedger(Ledger):
             config: Any = self.plan.steps[event.step].config
             until = event.at + timedelta(seconds=config.timeouts.heartbeat_s)
             self.leases[event.step, event.fence] = {until}
-            probe = self.mirror.steps[event.step].probe
-            key = self._key(self.mirror, event.step, probe)
+            now = self.mirror.steps[event.step]
+            undo = f"{idempotency_key(self.mirror.run_id, event.step, now)}/undo"
+            key = undo if now.undo else self._key(self.mirror, event.step, now.probe)
             self.keys[event.step, event.fence] = key if event.item < 0 else f"{key}/{event.item}"
 
     def _clocks(self, was: RunState, at: datetime) -> None:
@@ -191,9 +207,13 @@ class RunLedger(Ledger):
         assert was.paused_at is not None
         for i, s in self.mirror.steps.items():
             before = was.steps[i]
-            if s.due and before.due and s.timer is before.timer:
-                stood = max(was.paused_at, before.since or was.paused_at)
-                assert s.due - at == before.due - stood, f"the clock of {i} ran during a pause"
+            pairs: list[tuple[Any, Any]] = [(before, s)]
+            if before.items and s.items:  # each item has a clock of its own; that of the step is the earliest of them
+                pairs = [(x, y) for y in s.items.open if (x := before.items.find(y.item)) and x.status is y.status]
+            for old, new in pairs:
+                if new.due and old.due and getattr(new, "timer", None) is getattr(old, "timer", None):
+                    stood = max(was.paused_at, old.since or was.paused_at)
+                    assert new.due - at == old.due - stood, f"the clock of {i} ran during a pause"
 
     def compare(self, snapshot: Any, sequence: int, status: str, *, thorough: bool) -> None:
         """The stored run is what its events say, and it has a way forward."""

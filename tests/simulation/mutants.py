@@ -33,6 +33,7 @@ from signoff.core.decide import (
     returning,
     signals,
     timers,
+    undoing,
 )
 from signoff.core.evolve import runs, steps
 from signoff.engine import children, handle, people_requests, signal_requests, transaction, worker_requests
@@ -127,13 +128,14 @@ MUTANTS: tuple[Mutant, ...] = (
     m("claim: results are taken after the run and the claim are over", _OVER, _STATUS),
     m(
         "claim: paused runs hand out work",
-        (activities.claim, "in (RunStatus.RUNNING, RunStatus.STALLED)", "is not None"),
+        (activities.claim, "in CLAIMABLE_RUNS", "is not None"),
     ),
     m(
         "claim: attempts of paused runs stay claimable",
-        (activities.claim, "in (RunStatus.RUNNING, RunStatus.STALLED)", "is not None"),
+        (activities.claim, "in CLAIMABLE_RUNS", "is not None"),
         (react.implied_attempt, "if run.status in CLAIMABLE_RUNS", "if True"),
     ),
+    m("slots: repeated outcomes give back again", (Dispatcher.give_back, "claim not in slot.held", "False")),
     m("claim: the fence does not grow", (activities.claim, "step.fence + 1", "max(step.fence, 1)")),
     m("lease: expiry is not looked at again", (worker_requests.expire_lease, "if not still", "if False")),
     m("lease: its end is not compared", (worker_requests.expire_lease, '" AND lease_until < ?"', '" AND ? > 0"')),
@@ -234,7 +236,6 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("slots: not given back by a rollback", (transaction.Transaction.abandon, "slot.free += 1", "pass")),
     m("slots: outcomes give nothing back", (Dispatcher.give_back, "slot.free += 1", "pass")),
-    m("slots: repeated outcomes give back again", (Dispatcher.give_back, "or claim in slot.over", "")),
     m("slots: the suspected stay so", (Dispatcher.heard, "if slot is not None", "if False")),
     m("lease again: not asked for", (transaction.Transaction._keep, "self.out.lease_again = True", "pass")),
     m("backlog: forgotten", (Dispatcher.look_again, "self.backlog.update(self.pools)", "pass")),
@@ -250,6 +251,16 @@ MUTANTS: tuple[Mutant, ...] = (
     m("dead letters: not written", (react._dead_letters, "out += [x for", "[x for")),
     m("items: more at once than allowed", (items.go_on, "len(items.open) >= each.parallel", "False")),
     m("items: an older claim counts", (item_answers._find, "one.fence, one.attempt", "command.fence, one.attempt")),
+    # The end of a run
+    m("undo: in the order of completion", (undoing.still_to_undo, "reverse=True", "reverse=False")),
+    m("undo: some of it is left", (advance.settle_run, "state.undo and compensate_next(build)", "False")),
+    m("undo: under the key of the work", (undoing.undo_key, "/undo", "")),
+    m("undo: tried for ever", (undoing.undo_failed, "attempt=step.undo", "attempt=0")),
+    m("undo: without being asked for", (operators.cancel, "compensate=command.compensate", "compensate=True")),
+    m("undo: what failed is forgotten", (undoing.undo_failures, "and s.undo", "and not s.undo")),
+    m("deadline: met too early", (timers._deadline, "due > now", "False")),
+    m("deadline: its clock runs in a pause", (runs._clocks_go_on, "state.deadline + (at - began)", "state.deadline")),
+    m("deadline: fires again", (runs.deadline_passed, "deadline=None, ", "")),
     # Flow
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),

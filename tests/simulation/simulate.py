@@ -11,7 +11,7 @@ from random import Random
 
 from signoff.core.answering import who_may_answer
 from signoff.core.react import implied_signal
-from signoff.core.states import Actor, RunStatus, StepStatus
+from signoff.core.states import Actor, RunState, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
 from signoff.wiring import Settings, open_verifier
@@ -191,7 +191,9 @@ def _quiet(world: World, cast: Cast) -> None:
     for worker in world.workers:
         slot = world.engine.dispatcher.find(worker.actor.id)
         free = slot.free if slot else 0
-        assert free == worker.slots - len(worker.active), f"{worker.actor.id} seems to have {free} free slots"
+        assert free == worker.slots - len(worker.active), (
+            f"{worker.actor.id} seems to have {free} free of {worker.slots} slots, with {len(worker.active)} active"
+        )
     overdue = list_due(world.reader, to_micros(world.clock.now()), 8)
     assert not overdue, f"overdue timers: {overdue}"
 
@@ -199,6 +201,15 @@ def _quiet(world: World, cast: Cast) -> None:
 def _unserved(world: World, ledger: object, step: str) -> bool:
     pool = ledger.plan.steps[step].config.pool  # type: ignore[attr-defined]
     return not any(pool in w.pools for w in world.workers)
+
+
+def _help_to_undo(world: World, cast: Cast, run_id: str, state: RunState, *, by_hand: bool) -> None:
+    """What could not be undone is tried again with a mended input, in the end done by hand."""
+    world.send([cast.operation("edit_input", run_id, "", state.sequence)])
+    for i, s in state.steps.items():
+        if s.undo and s.status is StepStatus.FAILED:
+            seen = world.auditor.state(run_id).sequence
+            world.send([cast.operation("skip_step" if by_hand else "retry_step", run_id, i, seen)])
 
 
 def _end(world: World, cast: Cast) -> None:
@@ -213,6 +224,8 @@ def _end(world: World, cast: Cast) -> None:
             state = ledger.mirror
             if state.status is RunStatus.PAUSED:
                 world.send([cast.operation("resume_run", run_id, "", state.sequence)])
+            elif state.stopping and state.status is RunStatus.STALLED:
+                _help_to_undo(world, cast, run_id, state, by_hand=number > 5)
             elif state.status is RunStatus.STALLED or number > 40:
                 world.send([cast.operation("cancel_run", run_id, "", state.sequence)])
             for i, s in list(state.steps.items()):

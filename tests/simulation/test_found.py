@@ -51,7 +51,7 @@ def start(world: World, *steps: dict[str, Any]) -> str:
     return str(ask(world, "start_run", person("dan"), args)["ok"]["run_id"])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34, 1304, 1524, 2156, 2211, 3602, 4296])
+@pytest.mark.parametrize("seed", [1, 2, 12, 26, 34, 1304, 1524, 2156, 2211, 3602, 4296, 145])
 def test_the_seeds_that_failed(seed: int) -> None:
     run_seed(seed)
 
@@ -71,7 +71,7 @@ def test_a_repeated_delivery_removes_no_other_notice(world: World) -> None:
 def test_a_repeated_outcome_frees_one_slot() -> None:
     """Seed 12: an outcome that was sent twice made the engine believe in a slot that the worker does not have."""
     dispatcher = Dispatcher()
-    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print))
+    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print), [CLAIM])
     dispatcher.give_back("w1", CLAIM)
     dispatcher.give_back("w1", CLAIM)
     assert dispatcher.free("default") == 1
@@ -80,7 +80,7 @@ def test_a_repeated_outcome_frees_one_slot() -> None:
 def test_an_outcome_just_before_an_offer_keeps_its_slot_free() -> None:
     """Found beside seed 4296: the worker counted a task as its own whose outcome the engine had already taken."""
     dispatcher = Dispatcher()
-    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print))
+    dispatcher.offer(WorkerSlot("w1", ("default",), 0, print), [CLAIM])
     dispatcher.give_back("w1", CLAIM)
     dispatcher.offer(WorkerSlot("w1", ("default",), 0, print), [CLAIM])
     assert dispatcher.free("default") == 1
@@ -128,7 +128,8 @@ def test_a_slot_is_free_again_after_a_fault_between_taking_and_leasing(world: Wo
     tasks: list[dict[str, Any]] = []
     start(world)
     worker = Actor("worker", "w1", channel="worker")
-    ask(world, "offer", worker, {"pools": ["default"], "free": 0}, origin="worker", context=tasks.append)
+    offered = {"pools": ["default"], "free": 0, "claims": [list(CLAIM)]}
+    ask(world, "offer", worker, offered, origin="worker", context=tasks.append)
     world.engine.dispatcher.give_back("w1", CLAIM)
     with mock.patch.object(transaction, "scheduled_body", side_effect=OSError("disk I/O error")):
         world.send([Ask("lease", TIMERS, {}, origin="engine")])
@@ -248,3 +249,16 @@ def test_the_writer_waits_a_moment_and_looks_again() -> None:
         assert seen.get(timeout=10) == ["lease"]
         writer.close()
     assert seen.empty()
+
+
+def test_an_outcome_repeated_after_a_new_offer_frees_no_second_slot() -> None:
+    """Seed 145: the worker had offered anew without the task; its answer came once more and freed a slot too many."""
+    dispatcher = Dispatcher()
+    dispatcher.offer(WorkerSlot("w", ("default",), 2, print))
+    slot = dispatcher.take("default")
+    assert slot is not None
+    slot.held.add(CLAIM)
+    assert dispatcher.give_back("w", CLAIM) is slot
+    dispatcher.offer(WorkerSlot("w", ("default",), 2, print))
+    assert dispatcher.give_back("w", CLAIM) is None
+    assert dispatcher.free("default") == 2

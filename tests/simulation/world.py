@@ -23,7 +23,7 @@ from signoff.store.dialects.sqlite import open_engine
 from signoff.store.migrate import upgrade
 from tests.simulation.ask import SETUP, TENANT, Ask, nothing
 from tests.simulation.auditor import Auditor
-from tests.simulation.documents import CONNECTOR, GROUPS, LOOK
+from tests.simulation.documents import CONNECTOR, GROUPS, LOOK, UNDO
 from tests.simulation.expect import must_refuse, must_show
 from tests.simulation.faults import Crash, Faults, FaultyJournal, Violation
 from tests.simulation.workers import SimWorker
@@ -119,7 +119,7 @@ class World:
     def boot(self) -> None:
         """A new process on the same file: everything in memory is new."""
         self.journal = FaultyJournal(self.database, self.dice, self.faults, self.auditor.committed)
-        self.engine = Engine(self.journal, self.clock.now, {CONNECTOR, LOOK})
+        self.engine = Engine(self.journal, self.clock.now, {CONNECTOR, LOOK, UNDO})
         self.lease_wanted = False
         for worker in self.workers:
             worker.must_offer, worker.offering = True, False

@@ -125,13 +125,17 @@ class RunCheck:
             yield "vote_on_something_else", f"{who} {what} looking at something else than what was shown."
 
     def _after(self, was: RunState, event: e.Event) -> Iterator[tuple[str, str]]:
-        """A step that was over stays as it was until a new generation begins (an operator may go past a bad end)."""
+        """A step that was over stays as it was until a new generation begins.
+
+        But an operator may go past a bad end, and what was done is undone where the run is stopped so.
+        """
         step = getattr(event, "step", "")
         old, new = was.steps.get(step), self.state.steps.get(step)
         if old is None or new is None or old is new or old.generation != new.generation:
             return
         past = new.status is StepStatus.SKIPPED and old.status in (StepStatus.FAILED, StepStatus.EXPIRED)
-        if old.status in FINAL_STEPS and not past and not was.is_terminal:
+        undone = bool(was.undo and (new.undo or old.undo)) and old.status is not StepStatus.COMPENSATED
+        if old.status in FINAL_STEPS and not past and not undone and not was.is_terminal:
             message = f"'{step}' was {old.status}, and '{event.wire}' changed it in the same generation."
             yield "ended_twice", message
 

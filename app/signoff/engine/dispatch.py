@@ -115,8 +115,8 @@ class Dispatcher:
     def give_back(self, worker: str, claim: Claim) -> WorkerSlot | None:
         """A task of that worker is over: one more slot is free, once. Returns the slot that became free."""
         slot = self._workers.get(worker)
-        if slot is None or claim in slot.over:
-            return None
+        if slot is None or claim not in slot.held:
+            return None  # an outcome repeated, or of a task from before the newest offer, which did not count it
         slot.free += 1
         slot.held.discard(claim)
         slot.over[claim] = None
