@@ -14,7 +14,7 @@ from signoff.core.document import write_document
 from signoff.core.history import replay_history
 from signoff.core.migration import MigrationPlan, plan_problems, propose
 from signoff.core.states import RunStatus
-from tests.core.kit import JSON, World, activity, approval, document, edge, form, once, plan_of, wait
+from tests.core.kit import JSON, World, activity, approval, checked, document, edge, form, once, plan_of, wait
 
 FORM = [{"name": "amount", "label": "Amount", "type": "number"}]
 
@@ -199,6 +199,18 @@ def working() -> World:
 def test_work_under_way_keeps_a_run_where_it_is() -> None:
     world = working()
     assert world.no(world.migration(document(activity("a")))).code == "effect_under_way"
+
+
+def test_a_probe_under_way_keeps_a_run_where_it_is_unless_the_step_stays_as_it_is() -> None:
+    world = World(document(checked("a"), activity("b")))
+    world.claim("a")
+    world.ok(world.lost("a"))
+    for target in (document(activity("a"), activity("b")), document(activity("b"))):
+        assert world.no(world.migration(target)).code == "probe_under_way"
+    move(world, document(checked("a"), activity("b"), activity("c")))
+    world.fire("a")
+    assert world.step("a").status == "scheduled"
+    proved(world)
 
 
 def fresh() -> World:

@@ -104,6 +104,9 @@ def _step_cannot(build: Build, command: c.MigrateRun, step: str, wanted: str) ->
         return no("outcome_unknown", f"nobody knows whether '{old.label}' happened", "Say what became of it first.")
     if now.status in _NOT_BEGUN:
         return None
+    if now.probe and now.status not in FINAL_STEPS and (new is None or new.config != old.config):
+        why = f"it is being looked up whether a lost call of '{old.label}' happened"
+        return no("probe_under_way", why, "Wait for what the probe says.")
     active = now.status not in FINAL_STEPS
     if new is None:
         if active:
@@ -200,7 +203,7 @@ def _known_ways(
 def _resolved(target: Plan, draft: RunState, step: str, state: StepState) -> dict[str, str]:
     if not state.outcome:
         return dict(edges_of_untaken(target, step))
-    return dict(resolve_edges(target, draft, step, state.outcome, draft.outputs.get(step)))
+    return dict(resolve_edges(target, draft, step, state.outcome, draft.outputs.get(step), state.error))
 
 
 def _ask_again(build: Build, source: Plan, before: RunState, old_id: Mapping[str, str]) -> None:
