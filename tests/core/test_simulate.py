@@ -132,3 +132,21 @@ def test_a_child_ends_as_the_script_says() -> None:
     bad = play(doc, answers={"s": (Answer(error="no"),)})
     assert "x" in bad.outputs
     assert "a" not in bad.outputs
+
+
+def test_each_item_of_a_list_is_answered() -> None:
+    each = {"for_each": {"items": "input.rows", "parallel": 2}, "input": {"n": "=item"}}
+    doc = document(activity("a", **{**each, "connector": "pass"}), input=[{"name": "rows", "type": "list"}])
+    assert play(doc, {"rows": [1, 2, 3]}).outputs["a"] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    failed = play(doc, {"rows": [1, 2]}, answers={"a": [Answer({}), Answer(error="bad", retryable=False)]})
+    assert (failed.status, dict(failed.outputs)) == ("stalled", {})
+    again = play(doc, {"rows": [1]}, answers={"a": [Answer(error="bad"), Answer(7)]})
+    assert again.outputs["a"] == [7]
+
+
+def test_pass_and_fail_do_what_they_always_do() -> None:
+    end = once("b", connector="fail", input={"error": "no_stock", "cause": "=steps.a.output.why"})
+    result = play(document(once("a", connector="pass", input={"why": "None is left."}), end, edges="a>b"))
+    assert result.status == "stalled"
+    assert result.outputs["a"] == {"why": "None is left."}
+    assert "None is left." in result.stopped

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from signoff.connectors.call import Connector
 from signoff.connectors.http import HttpConnector
+from signoff.connectors.plain import fail, pass_on
 from signoff.connectors.python import PythonConnector, registered
 from signoff.errors import ConfigurationFault
 
 
 class Registry(Mapping[str, Connector]):
-    """Connectors by name: `http`, and `python:NAME` for every registered function."""
+    """Connectors by name: `http`, `pass`, `fail`, and `python:NAME` for every registered function."""
 
     def __init__(self, connectors: Mapping[str, Connector]) -> None:
         self._connectors = dict(connectors)
@@ -44,4 +45,5 @@ def build_registry(
                 remedy="Install it or remove it from the settings.",
             ) from error
     functions = {f"python:{name}": PythonConnector(name, function) for name, function in registered().items()}
-    return Registry({"http": HttpConnector(allowed_hosts, demo_address), **functions})
+    http = HttpConnector(allowed_hosts, demo_address)
+    return Registry({"http": http, "pass": pass_on, "fail": fail, **functions})

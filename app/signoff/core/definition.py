@@ -179,7 +179,7 @@ class ApprovalConfig:
 
 @dataclass(frozen=True, slots=True)
 class WaitConfig:
-    """A durable timer: exactly one of a duration (ISO 8601) or a local date-time / expression."""
+    """A durable timer: exactly one of a duration (ISO 8601) or a local date-time; either may be an `=expression`."""
 
     duration: str = ""
     until: str = ""

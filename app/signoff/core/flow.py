@@ -9,7 +9,7 @@ from typing import Any
 from signoff.core.definition import GOOD_OUTCOMES, Edge, Join
 from signoff.core.expression import ExpressionError
 from signoff.core.plan import Plan
-from signoff.core.states import FINAL_STEPS, EdgeState, RunState, StepStatus
+from signoff.core.states import FINAL_STEPS, EdgeState, ErrorInfo, RunState, StepStatus
 
 ANY = "any"
 _TAKEN = (EdgeState.LIVE, EdgeState.ERROR)
@@ -18,17 +18,23 @@ _TAKEN = (EdgeState.LIVE, EdgeState.ERROR)
 def scope_of(state: RunState) -> dict[str, Any]:
     """What expressions can read: `input`, `steps` (those that are over), `run`.
 
-    The outcome of a step that ended without one (not taken, blocked, cancelled) is its status.
+    The outcome of a step that ended without one (not taken, blocked, cancelled) is its status. A step that did
+    not fail has an error with an empty code and message.
     """
     return {
         "input": dict(state.input),
         "steps": {
-            i: {"outcome": s.outcome or str(s.status), "output": state.outputs.get(i)}
+            i: {"outcome": s.outcome or str(s.status), "output": state.outputs.get(i), "error": error_of(s.error)}
             for i, s in state.steps.items()
             if s.status in FINAL_STEPS or s.undo
         },
         "run": {"id": state.run_id, "started_by": state.started_by, "business_key": state.business_key},
     }
+
+
+def error_of(error: ErrorInfo | None) -> dict[str, str]:
+    """What expressions can read of a step's error."""
+    return {"code": error.code, "message": error.message} if error else {"code": "", "message": ""}
 
 
 def _follows(plan: Plan, edge: Edge, outcome: str) -> bool:
@@ -39,7 +45,7 @@ def _follows(plan: Plan, edge: Edge, outcome: str) -> bool:
 
 
 def resolve_edges(
-    plan: Plan, state: RunState, step: str, outcome: str, output: Any = None
+    plan: Plan, state: RunState, step: str, outcome: str, output: Any = None, error: ErrorInfo | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Resolve every outgoing edge of a step that ended with `outcome`.
 
@@ -53,11 +59,12 @@ def resolve_edges(
         step: id of the step that ends.
         outcome: how it ends.
         output: what it gives.
+        error: why it failed.
     """
     edges = plan.outgoing[step]
     if not edges:
         return ()
-    decided = _followed_edges(plan, state, edges, outcome, output)
+    decided = _followed_edges(plan, state, edges, outcome, output, error)
     good = outcome in GOOD_OUTCOMES
     handled = good or any(e.on != ANY and decided.get(e.key) in _TAKEN for e in edges)
     for edge in edges:
@@ -68,14 +75,14 @@ def resolve_edges(
 
 
 def _followed_edges(
-    plan: Plan, state: RunState, edges: tuple[Edge, ...], outcome: str, output: Any
+    plan: Plan, state: RunState, edges: tuple[Edge, ...], outcome: str, output: Any, error: ErrorInfo | None
 ) -> dict[str, EdgeState]:
     following = [e for e in edges if _follows(plan, e, outcome)]
     decided = {e.key: EdgeState.LIVE for e in following}
     conditional = [e for e in following if e.key in plan.conditions]
     if conditional:
         scope = scope_of(state)
-        scope["steps"][edges[0].source] = {"outcome": outcome, "output": output}
+        scope["steps"][edges[0].source] = {"outcome": outcome, "output": output, "error": error_of(error)}
         decided.update({e.key: evaluate_condition(plan, e.key, scope) for e in conditional})
     siblings = {decided[e.key] for e in conditional}
     for edge in following:

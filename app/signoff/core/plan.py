@@ -136,8 +136,8 @@ def template_of(step: Step) -> Any:
             return mapping
         case ApprovalConfig(shows=shows):
             return shows
-        case WaitConfig(until=until):
-            return until
+        case WaitConfig(duration=duration, until=until):
+            return duration if duration.startswith("=") else until
         case FormConfig(shows=shows, prefill=prefill):
             return {"shows": shows, "prefill": prefill}
         case SignalConfig(key=key):

@@ -84,6 +84,16 @@ def made_up_output(config: ActivityConfig) -> dict[str, Any]:
     return output
 
 
+def usual_answer(config: ActivityConfig, given: Any) -> Answer:
+    """How a call ends where the script does not say: the connectors `pass` and `fail` do what they always do."""
+    if config.connector == "pass":
+        return Answer(given if given is not None else {})
+    if config.connector == "fail":
+        told = given if isinstance(given, Mapping) else {}
+        return Answer(None, str(told.get("error") or "failed"), str(told.get("cause") or "It fails."), False)
+    return Answer(made_up_output(config))
+
+
 def _value(f: Field) -> Any:
     low = f.minimum if f.minimum is not None else min(1.0, f.maximum if f.maximum is not None else 1.0)
     match f.type:

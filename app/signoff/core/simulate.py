@@ -16,12 +16,12 @@ from signoff.core.answering import who_may_answer
 from signoff.core.decide import decide
 from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig, SubflowConfig
 from signoff.core.digest import definition_digest
-from signoff.core.events import Event
+from signoff.core.events import ActivityScheduled, Event
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
-from signoff.core.script import MONDAY, Answer, Choice, Message, Script, made_up, made_up_output, made_up_people
+from signoff.core.script import MONDAY, Answer, Choice, Message, Script, made_up, made_up_people, usual_answer
 from signoff.core.states import Actor, ErrorInfo, RunState, RunStatus, StepState, StepStatus
 
 WORKER = Actor("worker", "trial", "Trial", "worker")
@@ -132,10 +132,12 @@ class Trial:
         if self.state.status is RunStatus.PAUSED:
             return []
         order = list(self.plan.steps).index(step)
-        if s.status is StepStatus.SCHEDULED and self.state.status is not RunStatus.CANCELLING:
+        if s.items is not None:
+            found += self._items(step, s, order)
+        elif s.status is StepStatus.SCHEDULED and self.state.status is not RunStatus.CANCELLING:
             command = c.ClaimActivity(actor=WORKER, step=step, generation=s.generation, attempt=s.attempt)
             found.append(_Action(self.now, order, command))
-        if s.status is StepStatus.RUNNING:
+        elif s.status is StepStatus.RUNNING:
             found += self._answer(step, s, order)
         if s.status is StepStatus.WAITING:
             found += self._outside(step, s, order)
@@ -155,16 +157,42 @@ class Trial:
         return self._began.setdefault((step, s.generation, s.attempt * 100 + votes, kind), self.now)
 
     def _answer(self, step: str, s: StepState, order: int) -> list[_Action]:
+        at = self._since(step, s, "answer")
+        claim: dict[str, Any] = {"step": step, "generation": s.generation, "attempt": s.attempt, "fence": s.fence}
+        return [self._answered(step, at, order, claim)]
+
+    def _answered(self, step: str, began: datetime, order: int, claim: dict[str, Any]) -> _Action:
         config = self.plan.steps[step].config
         assert isinstance(config, ActivityConfig)
-        answer, uses = self._entry(self.script.answers, "answer", step, Answer())
-        at = self._since(step, s, "answer") + answer.after
-        claim: dict[str, Any] = {"step": step, "generation": s.generation, "attempt": s.attempt, "fence": s.fence}
+        usual = usual_answer(config, self._given(step, claim.get("item", -1)))
+        answer, uses = self._entry(self.script.answers, "answer", step, usual)
+        at = began + answer.after
         if answer.error:
             error = ErrorInfo(answer.error, answer.message, answer.retryable)
-            return [_Action(at, order, c.FailActivity(actor=WORKER, error=error, **claim), uses)]
-        output = answer.output if answer.output is not None else made_up_output(config)
-        return [_Action(at, order, c.CompleteActivity(actor=WORKER, output=output, **claim), uses)]
+            return _Action(at, order, c.FailActivity(actor=WORKER, error=error, **claim), uses)
+        output = answer.output if answer.output is not None else usual.output
+        return _Action(at, order, c.CompleteActivity(actor=WORKER, output=output, **claim), uses)
+
+    def _given(self, step: str, item: int) -> Any:
+        """What the call under way was given."""
+        scheduled = (x for x in reversed(self.events) if isinstance(x, ActivityScheduled))
+        return next((x.input for x in scheduled if (x.step, x.item) == (step, item)), None)
+
+    def _items(self, step: str, s: StepState, order: int) -> list[_Action]:
+        """Calls for items of a list: those that may begin, and those that will be answered."""
+        found = []
+        for one in s.items.open if s.items else ():
+            call: dict[str, Any] = {
+                "step": step,
+                "generation": s.generation,
+                "attempt": one.attempt,
+                "item": one.item,
+            }
+            if one.status is StepStatus.SCHEDULED and self.state.status is not RunStatus.CANCELLING:
+                found.append(_Action(self.now, order, c.ClaimActivity(actor=WORKER, **call)))
+            elif one.status is StepStatus.RUNNING:
+                found.append(self._answered(step, one.since or self.now, order, {**call, "fence": one.fence}))
+        return found
 
     def _outside(self, step: str, s: StepState, order: int) -> list[_Action]:
         config = self.plan.steps[step].config

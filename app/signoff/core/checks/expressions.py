@@ -142,8 +142,8 @@ def _unknown_steps(d: Definition, expression: Expression, place: _Place) -> Iter
             yield place.problem("not_yet_known", message, "Use a step that comes before.")
         else:
             parts = rest.split(".") if rest else []
-            if parts and parts[0] not in ("output", "outcome"):
-                remedy = f"Use steps.{name}.output or steps.{name}.outcome."
+            if parts and parts[0] not in ("output", "outcome", "error"):
+                remedy = f"Use steps.{name}.output, steps.{name}.outcome or steps.{name}.error."
                 yield place.problem("unknown_name", f"'steps.{name}' has no '{parts[0]}'.", remedy)
             declared = {f.name for f in other.output}
             if len(parts) > 1 and parts[0] == "output" and declared and parts[1] not in declared:

@@ -130,7 +130,7 @@ def _wait(d: Definition, s: Step, c: WaitConfig) -> Iterator[Problem]:
     if bool(c.duration) == bool(c.until):
         message = f"'{s.label}' needs either a duration or a date and time."
         yield Problem("bad_wait", message, "Give exactly one.", s.id)
-    if c.duration:
+    if c.duration and not c.duration.startswith("="):
         yield from check_duration(s, c.duration)
     zone = find_zone(d.policies.zone)
     if c.until and not c.until.startswith("=") and zone:

@@ -170,14 +170,13 @@ def call_key(run_id: str, step: Step, state: StepState) -> str:
 
 
 def _arm_wait(build: Build, step: Step, config: WaitConfig) -> None:
-    if config.duration:
-        due = build.plan.worktime.later(build.now, config.duration)
-    else:
-        text = build.plan.templates[step.id](scope_of(build.state))
-        try:
-            due = parse_local(str(text), build.plan.worktime.zone)
-        except ValueError as error:
-            raise ExpressionError(str(error)) from None
+    worktime, text = build.plan.worktime, config.duration
+    if not text or text.startswith("="):
+        text = str(build.plan.templates[step.id](scope_of(build.state)))
+    try:
+        due = worktime.later(build.now, text) if config.duration else parse_local(text, worktime.zone)
+    except ValueError as error:
+        raise ExpressionError(str(error)) from None
     generation = build.state.steps[step.id].generation
     build.emit(e.WaitArmed(at=build.now, step=step.id, generation=generation, due=due))
 
@@ -190,7 +189,7 @@ def fail_step(build: Build, step_id: str, error: ErrorInfo) -> None:
             step=step_id,
             generation=build.state.steps[step_id].generation,
             error=error,
-            edges=resolve_edges(build.plan, build.state, step_id, "failed"),
+            edges=resolve_edges(build.plan, build.state, step_id, "failed", error=error),
         )
     )
 

@@ -46,7 +46,7 @@ def end(build: Build, command: EndSubflow) -> Rejection | None:
             outcome=outcome,
             error=error,
             output=output,
-            edges=resolve_edges(build.plan, state, command.step, outcome, output),
+            edges=resolve_edges(build.plan, state, command.step, outcome, output, error),
         )
     )
     after(build, command.step)

@@ -12,8 +12,8 @@ from signoff.core.worktime import compile_calendar
 
 
 def duration_words(policies: Policies, text: str, now: datetime) -> str:
-    """When a duration that began now would be over; what is wrong with it; "" where there is none."""
-    if not text.strip():
+    """When a duration that began now would be over; what is wrong with it; "" where there is none or it is computed."""
+    if not text.strip() or text.startswith("="):
         return ""
     zone = find_zone(policies.zone) or ZoneInfo("UTC")
     try:

@@ -105,7 +105,7 @@ def _renamed_in(config: StepConfig, moved: Any, old: str, new: str) -> StepConfi
         case SubflowConfig():
             return replace(config, input=moved(config.input))
         case WaitConfig():
-            return replace(config, until=moved(config.until))
+            return replace(config, duration=moved(config.duration), until=moved(config.until))
 
 
 def relabel(sheet: Sheet, step_id: str, label: str) -> Sheet:

@@ -21,7 +21,7 @@ def wait_editors(c: WaitConfig, policies: Policies, config: Callable[..., None])
             c.duration,
             lambda v: config(duration=v),
             lambda v: duration_words(policies, v, datetime.now(UTC)),
-            help=DURATIONS,
+            help=f"{DURATIONS}, or =expression",
         ),
         text_with_answer(
             "Or until",
