@@ -267,7 +267,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m("flow: nobody is told of a stall", (advance.settle_run, "if state.status is not RunStatus.STALLED", "if False")),
     m(
         "evolve: a retry keeps the generation",
-        (steps.retried, "generation=event.generation", "generation=event.generation - 1"),
+        (steps.retried, "old, event.generation", "old, event.generation - 1"),
     ),
 )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve.steps import with_step
+from signoff.core.evolve.steps import begun_again, with_step
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person
-from signoff.core.states import ApprovalState, RunState, StepState, StepStatus, TimerKind, Vote
+from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
 
 
 def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
@@ -78,14 +78,7 @@ def settled(plan: Plan, state: RunState, event: e.ApprovalSettled) -> RunState:
 def voided(plan: Plan, state: RunState, event: e.ApprovalVoided | e.FormVoided) -> RunState:
     """Pending again in a new generation of the same round; people are asked again in the same commit."""
     old = state.steps[event.step]
-    fresh = StepState(
-        generation=event.generation,
-        round=old.round,
-        effect=old.effect,
-        fence=old.fence,
-        changed=state.sequence,
-        since=event.at,
-    )
+    fresh = begun_again(state, old, event.generation, event.at)
     return altered(state, steps={**state.steps, event.step: fresh})
 
 
@@ -95,14 +88,7 @@ def returned(plan: Plan, state: RunState, event: e.WorkReturned) -> RunState:
     for step, generation, number in event.rounds:
         old = steps[step]
         again.add(step)
-        steps[step] = StepState(
-            generation=generation,
-            round=number,
-            effect=old.effect,
-            fence=old.fence,
-            changed=state.sequence,
-            since=event.at,
-        )
+        steps[step] = begun_again(state, old, generation, event.at, round=number)
     edges = {k: v for k, v in state.edges.items() if plan.edges[k].source not in again}
     return altered(state, steps=steps, edges=edges)
 

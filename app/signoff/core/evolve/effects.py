@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve.steps import run_goes_on, with_output, with_step
+from signoff.core.evolve.steps import begun_again, run_goes_on, with_output, with_step
 from signoff.core.plan import Plan
-from signoff.core.states import RunState, StepState, StepStatus, TimerKind
+from signoff.core.states import RunState, StepStatus, TimerKind
 
 
 def probe_found_nothing(plan: Plan, state: RunState, event: e.ProbeFoundNothing) -> RunState:
@@ -55,12 +55,5 @@ def confirmed(plan: Plan, state: RunState, event: e.EffectConfirmed) -> RunState
 def denied(plan: Plan, state: RunState, event: e.EffectDenied) -> RunState:
     """It did not happen: pending again in a new generation, with the same idempotency key."""
     old = state.steps[event.step]
-    fresh = StepState(
-        generation=event.generation,
-        round=old.round,
-        effect=old.effect,
-        fence=old.fence,
-        changed=state.sequence,
-        since=event.at,
-    )
+    fresh = begun_again(state, old, event.generation, event.at)
     return run_goes_on(altered(state, steps={**state.steps, event.step: fresh}), event.at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from signoff.core import events as e
 from signoff.core.altered import altered
+from signoff.core.evolve.steps import begun_again
 from signoff.core.migration_events import outputs_after
 from signoff.core.plan import Plan
 from signoff.core.states import RunState, RunStatus, StepState, StepStatus
@@ -23,14 +24,7 @@ def migrated(plan: Plan, state: RunState, event: e.RunMigrated) -> RunState:
         elif was.generation == generation:
             steps[new] = was
         else:
-            steps[new] = StepState(
-                generation=generation,
-                round=was.round,
-                effect=was.effect,
-                fence=was.fence,
-                changed=state.sequence,
-                since=event.at,
-            )
+            steps[new] = begun_again(state, was, generation, event.at)
     retired = {i: s for i, s in state.retired.items() if i not in kept}
     retired.update({i: s for i, s in state.steps.items() if i not in kept and s.status not in _NEVER_BEGAN})
     goes_on = state.status is RunStatus.STALLED

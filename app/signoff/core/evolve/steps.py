@@ -30,6 +30,20 @@ def with_step(
     return altered(state, steps=steps, edges={**state.edges, **dict(edges)} if edges else state.edges)
 
 
+def begun_again(
+    state: RunState, old: StepState, generation: int, at: datetime, *, round: int = 0, effect: int = 0
+) -> StepState:
+    """The step pending again in a new generation: round, effect and fencing tokens go on unless told otherwise."""
+    return StepState(
+        generation=generation,
+        round=round or old.round,
+        effect=effect or old.effect,
+        fence=old.fence,
+        changed=state.sequence,
+        since=at,
+    )
+
+
 def with_output(state: RunState, step: str, output: Any) -> RunState:
     """The state with the output of one step."""
     return altered(state, outputs={**state.outputs, step: output})
@@ -205,14 +219,8 @@ def retried(plan: Plan, state: RunState, event: e.StepRetried) -> RunState:
     """A new generation: pending again, with nothing resolved behind it."""
     state = reopen_after(plan, state, event.step, event.at)
     old = state.steps[event.step]
-    fresh = StepState(
-        generation=event.generation,
-        round=old.round,
-        effect=old.effect + 1 if event.new_effect else old.effect,
-        fence=old.fence,
-        changed=state.sequence,
-        since=event.at,
-    )
+    effect = old.effect + 1 if event.new_effect else old.effect
+    fresh = begun_again(state, old, event.generation, event.at, effect=effect)
     edges = {k: v for k, v in state.edges.items() if plan.edges[k].source != event.step}
     edges.update(event.edges)
     state = altered(state, steps={**state.steps, event.step: fresh}, edges=edges)
@@ -230,10 +238,7 @@ def reopen_after(plan: Plan, state: RunState, step: str, at: datetime) -> RunSta
             old = steps[edge.target]
             if old.status in never_ran:
                 todo.append(edge.target)
-                steps[edge.target] = StepState(
-                    generation=old.generation + 1, round=old.round, effect=old.effect, fence=old.fence,
-                    changed=state.sequence, since=at,
-                )  # fmt: skip
+                steps[edge.target] = begun_again(state, old, old.generation + 1, at)
     return altered(state, steps=steps, edges=edges)
 
 
