@@ -27,7 +27,12 @@ from tests.core.checks import again, check_joins, check_way_forward
 from tests.core.kit import CLOCK, DIRECTORY, OPERATOR, START, WORKER, activity, approval, document, person, plan_of
 
 DOCUMENT = document(
-    activity("a", retry={"max_attempts": 2, "initial_s": 10.0, "jitter": 0.0}, timeouts={"run_s": 20.0}),
+    activity(
+        "a",
+        retry={"max_attempts": 2, "initial_s": 10.0, "jitter": 0.0},
+        timeouts={"run_s": 20.0},
+        compensation={"connector": "python:undo", "retry": {"max_attempts": 2, "initial_s": 10.0, "jitter": 0.0}},
+    ),
     approval("p", ("pair",), required=2, expires="PT1H", returns_to=["a"], max_rounds=2, skip={"allowed": True}),
     activity("b", effect="at_most_once", retry={"max_attempts": 1}, timeouts={"run_s": 20.0}),
     activity("c", join="any", retry={"max_attempts": 1}, timeouts={"run_s": 20.0}),
@@ -65,8 +70,7 @@ def run_search(most: int, *, generations: int = 3, claims: int = 4) -> Search:
     Args:
         most: stop at so many.
         generations: retries beyond this generation of a step are not followed.
-        claims: nor are runs with more claims than this. With 3 and 4 the world has 31,705 states, with
-            5 and 8 it has 249,813.
+        claims: nor are runs with more claims than this.
 
     Raises:
         AssertionError: a state breaks an invariant.
@@ -79,6 +83,8 @@ def run_search(most: int, *, generations: int = 3, claims: int = 4) -> Search:
     search.seen.add(_key(first))
     while todo and len(search.seen) < most:
         node, depth = todo.popleft()
+        if depth > search.depth:
+            print(f"depth {depth}: {len(search.seen)} states", file=sys.stderr)
         search.depth = depth
         for now, command in _actions(search.plan, node):
             new = _after(search, replace(node, now=now), command)
@@ -136,6 +142,9 @@ def _actions(plan: Plan, node: Node) -> Iterator[tuple[datetime, c.Command]]:
             yield now, timer
         yield now, c.RetryStep(actor=OPERATOR, reason="x", step=i)
         yield now, c.SkipStep(actor=OPERATOR, reason="x", step=i)
+        if s.status == "outcome_unknown":
+            for happened in (True, False):
+                yield now, c.ResolveOutcome(actor=OPERATOR, reason="x", step=i, happened=happened)
     for step, generation, attempt, fence in node.claims:
         claim = {"actor": WORKER, "step": step, "generation": generation, "attempt": attempt, "fence": fence}
         yield now, c.CompleteActivity(**claim, output=1)
@@ -147,8 +156,9 @@ def _actions(plan: Plan, node: Node) -> Iterator[tuple[datetime, c.Command]]:
             for generation in (p.generation, p.generation - 1):
                 vote = c.Decide(actor=person(who), step="p", generation=generation, outcome=outcome, comment="x")
                 yield now, vote
-    for operate in (c.PauseRun, c.ResumeRun, c.CancelRun):
+    for operate in (c.PauseRun, c.ResumeRun, c.CancelRun, c.TerminateRun):
         yield now, operate(actor=OPERATOR, reason="x")
+    yield now, c.CancelRun(actor=OPERATOR, reason="x", compensate=True)
 
 
 def _key(node: Node) -> bytes:
@@ -156,7 +166,7 @@ def _key(node: Node) -> bytes:
     state = node.state
     since = node.now - state.paused_at if state.paused_at else None
     steps = tuple(_step_key(s, node.now) for s in state.steps.values())
-    status = (state.status, state.stopping, since is not None)
+    status = (state.status, state.stopping, state.undo, since is not None)
     whole = (status, steps, tuple(sorted(state.edges.items())), node.claims)
     return blake2b(repr(whole).encode(), digest_size=16).digest()
 
@@ -165,7 +175,7 @@ def _step_key(s: StepState, now: datetime) -> object:
     due: timedelta | None = s.due - now if s.due else None
     votes = tuple((v.person, v.outcome) for v in s.approval.votes) if isinstance(s.approval, ApprovalState) else None
     code = s.error.code if s.error else ""
-    return s.status, s.generation, s.round, s.attempt, s.fence, s.timer, due, s.outcome, code, s.cause, votes
+    return s.status, s.generation, s.round, s.attempt, s.fence, s.timer, due, s.outcome, code, s.cause, s.undo, votes
 
 
 def main(most: int) -> None:

@@ -78,3 +78,47 @@ def test_progress_moves_on_an_open_page(visit: Visitors, office: Office) -> None
     expect(ada.get_by_role("progressbar", name="Progress")).to_be_visible()
     done.set()
     office.wait_until(run_id, lambda s: s[""] == "succeeded")
+
+
+def test_cancelling_undoes_what_was_done_and_somebody_helps_by_hand(visit: Visitors, office: Office) -> None:
+    def refuse(call: Call) -> None:
+        raise ActivityError("The desk is closed.", code="closed", retryable=False)
+
+    office.connectors["book"] = lambda call: {"number": 7}
+    office.connectors["unbook"] = refuse
+    document = one_step("trip", "book", effect="compensatable", compensation={"connector": "unbook"})
+    document["steps"].append({"id": "rest", "kind": "wait", "label": "Rest", "duration": "P1D"})
+    document["edges"].append({"from": "work", "to": "rest"})
+    office.publish(document)
+    run_id = office.start(definition="trip")
+    office.wait_until(run_id, lambda s: s.get("rest") == "waiting")
+    ada = visit("ada", f"/runs/{run_id}")
+    ada.get_by_role("button", name="Cancel run").click()
+    ada.get_by_label("Reason").fill("Fair is off")
+    ada.get_by_label("Undo the completed steps").check()
+    ada.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
+    office.wait_until(run_id, lambda s: s[""] == "stalled")
+    expect(ada.get_by_text("'Do the work' could not be undone: The desk is closed.").first).to_be_visible()
+    ada.locator('.react-flow__node[data-id="work"]').click()
+    ada.get_by_role("button", name="Skip").click()
+    expect(ada.get_by_role("dialog")).to_contain_text("Somebody undid it by hand")
+    ada.get_by_label("Reason").fill("Called them")
+    ada.get_by_role("dialog").get_by_role("button", name="Skip").click()
+    office.wait_until(run_id, lambda s: s[""] == "cancelled")
+    expect(ada.locator(".react-flow__node.is-compensated")).to_have_count(1)
+
+
+def test_a_compensation_is_drawn_in_the_designer(visit: Visitors, office: Office) -> None:
+    office.connectors["book"] = office.connectors["unbook"] = lambda call: {"number": 7}
+    document = one_step("visit_abroad", "book")
+    office.signoff.create_draft(office.actor("ada"), TENANT, document, {})
+    ada = visit("ada", "/definitions/visit_abroad/draft")
+    ada.locator('.react-flow__node[data-id="work"]').click()
+    ada.get_by_role("button", name="Undoing it").click()
+    group = ada.get_by_role("region").filter(has_text="Input of the compensation")
+    group.get_by_label("Calls").click()
+    ada.get_by_role("menuitem", name="unbook").click()
+    ada.get_by_role("button", name="Save draft").click()
+    expect(ada.get_by_text("revision 2").first).to_be_visible()
+    kept = office.signoff.queries.find_draft(TENANT, "visit_abroad").document["steps"][0]
+    assert kept["compensation"] == {"connector": "unbook"}

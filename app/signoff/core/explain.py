@@ -121,7 +121,7 @@ def explain(
         status=state.status,
         sentence=_run_sentence(plan, state, steps) + _overdue(state),
         since=state.since,
-        next=_run_next(state, steps) + _deadline(plan, state),
+        next=f"{_run_next(state, steps)} {_deadline(plan, state)}".strip(),
         actions=tuple(a for a in _run_actions(state) if a in may),
         steps=steps,
     )
@@ -143,9 +143,9 @@ def _deadline(plan: Plan, state: RunState) -> str:
     if state.deadline is None or state.is_terminal or state.stopping:
         return ""
     if state.status is RunStatus.PAUSED:
-        return " Its deadline moves by the length of the pause."
+        return "The deadline of the run moves by the length of the pause."
     stops = plan.definition.policies.on_deadline is not DeadlinePolicy.NOTIFY
-    return f" It must end by {clock(state.deadline)}, or it is {'stopped' if stops else 'overdue'}."
+    return f"The run must end by {clock(state.deadline)}, or it is {'stopped' if stops else 'overdue'}."
 
 
 def _run_actions(state: RunState) -> tuple[str, ...]:

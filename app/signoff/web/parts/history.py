@@ -14,6 +14,7 @@ _COLOURS = (
     ("compensation_failed", "failed"),
     ("compensat", "compensated"),
     ("succeeded", "succeeded"),
+    ("submitted", "succeeded"),
     ("approved", "succeeded"),
     ("failed", "failed"),
     ("rejected", "rejected"),
