@@ -57,7 +57,7 @@ def subject(kind: StepKind, id: str = "x", **more: object) -> JSON:
         case StepKind.APPROVAL:
             return approval(id, **{"expires": "PT2H", **SKIPPABLE, **more})
         case StepKind.SUBFLOW:
-            return subflow(id, **more)
+            return subflow(id, **{"expires": "PT2H", **more})
         case StepKind.SIGNAL:
             return signal(id, **{"expires": "PT2H", **more})
         case StepKind.FORM:

@@ -118,6 +118,23 @@ def test_pausing_cancelling_and_terminating_go_down(office: Office) -> None:
     assert (status(office, below), status(office, again)) == ("terminated", "terminated")
 
 
+def test_a_child_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
+    clock = Clock()
+    with open_office(tmp_path / "data", now=clock) as office:
+        parent, child = family(office, expires="PT2H")
+        assert "It expires at" in office.view(parent).explanation.of("sub").next
+        clock.move(hours=3)
+        office.until_status(parent, "stalled")
+        assert "did not end in time" in office.view(parent).state.reason
+        office.until_status(child, "cancelled")
+        operate(office, "retry_step", parent, step="sub")
+        again = office.view(parent).state.steps["sub"].child
+        assert again != child
+        decide(office, again)
+        office.until_status(parent, "succeeded")
+        office.check_replay()
+
+
 def test_a_stalled_child_shows_in_its_parent(office: Office) -> None:
     office.connectors.broken.add("fix")
     parent, child = family(office, call("fix", "flaky", retry={"max_attempts": 1}))

@@ -105,3 +105,11 @@ def child_cancelled_with_its_parent() -> World:
     world.cancel()
     world.ok(world.child_ended("s", "cancelled"))
     return world
+
+
+@shape
+def subflow_expired_and_started_again() -> World:
+    world = World(document(subflow("s", expires="PT2H"), activity("a"), edges="s:expired>a"))
+    world.fire("s")
+    world.done("a")
+    return world

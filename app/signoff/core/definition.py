@@ -61,7 +61,7 @@ OUTCOMES: dict[StepKind, tuple[Outcome, ...]] = {
     StepKind.WAIT: (Outcome.ELAPSED,),
     StepKind.FORM: (Outcome.SUBMITTED, Outcome.EXPIRED),
     StepKind.SIGNAL: (Outcome.RECEIVED, Outcome.EXPIRED),
-    StepKind.SUBFLOW: (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.REJECTED),
+    StepKind.SUBFLOW: (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.REJECTED, Outcome.EXPIRED),
 }
 """Outcomes that edges can follow, by kind; the first is the good one. Kinds not listed are not executable yet.
 
@@ -244,12 +244,14 @@ class SubflowConfig:
         version: its number; None in a draft means the newest, which publishing then pins.
         digest: of that version; publishing sets it.
         input: the child's input, JSON in which texts beginning with `=` are CEL.
+        expires: duration after which the step is `expired` and its child cancelled; empty waits for ever.
     """
 
     definition: str = ""
     version: int | None = None
     digest: str = ""
     input: dict[str, Any] = field(default_factory=dict)
+    expires: str = ""
 
 
 StepConfig = ActivityConfig | ApprovalConfig | WaitConfig | FormConfig | SignalConfig | SubflowConfig

@@ -333,6 +333,8 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
             config = plan.steps[step_id].config
             if isinstance(config, SignalConfig):
                 return f"{label} expired on {when}: the signal '{config.signal}' did not come in time.", ""
+            if isinstance(config, SubflowConfig):
+                return f"{label} expired on {when}: the run {step.child} did not end in time.", ""
             deed = "filled it in" if isinstance(config, FormConfig) else "decided it"
             return f"{label} expired on {when}: nobody {deed} in time.", ""
         case StepStatus.NOT_TAKEN:
@@ -356,7 +358,7 @@ def _waiting_words(
     config = plan.steps[step_id].config
     if isinstance(config, SubflowConfig):
         said = f"{label} has waited for the run {step.child} of '{config.definition}' since {clock(step.since)}."
-        return said, "It goes on when that run has ended."
+        return said, f"It goes on when that run has ended. {expiry}".rstrip()
     if isinstance(config, SignalConfig):
         what = f"the signal '{config.signal}' with the key '{step.key}'"
         return f"{label} has waited for {what} since {clock(step.since)}.", expiry

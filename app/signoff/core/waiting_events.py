@@ -47,6 +47,7 @@ class SubflowStarted(StepEvent):
     definition_version: int
     digest: str
     input: dict[str, Any] = field(default_factory=dict)
+    due: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from signoff.core.checks.asking import check_duration
 from signoff.core.checks.surroundings import KnownDefinition, Surroundings
 from signoff.core.definition import Definition, Step, SubflowConfig
 from signoff.core.problem import Problem
@@ -17,6 +18,8 @@ def check_subflows(d: Definition, around: Surroundings) -> Iterator[Problem]:
     for s in d.steps:
         if not isinstance(s.config, SubflowConfig):
             continue
+        if s.config.expires:
+            yield from check_duration(s, s.config.expires)
         if not s.config.definition:
             yield Problem("no_definition", f"'{s.label}' starts nothing.", "Choose a definition.", s.id)
         elif s.config.definition == d.name:

@@ -268,6 +268,8 @@ def _silence(step: Step) -> str:
     """What did not happen where a step expired."""
     if isinstance(step.config, SignalConfig):
         return f"The signal '{step.config.signal}' did not come in time at '{step.label}'."
+    if isinstance(step.config, SubflowConfig):
+        return f"The run of '{step.config.definition}' did not end in time at '{step.label}'."
     return f"Nobody {'filled in' if step.kind is StepKind.FORM else 'decided'} '{step.label}' in time."
 
 

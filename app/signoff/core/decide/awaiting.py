@@ -24,7 +24,6 @@ def await_signal(build: Build, step: Step, config: SignalConfig) -> None:
     Raises:
         ExpressionError: the key is missing, or neither a text nor a number.
     """
-    due = build.plan.worktime.later(build.now, config.expires) if config.expires else None
     build.emit(
         e.SignalAwaited(
             at=build.now,
@@ -32,9 +31,13 @@ def await_signal(build: Build, step: Step, config: SignalConfig) -> None:
             generation=build.state.steps[step.id].generation,
             name=config.signal,
             key=_key(build, step, config),
-            due=due,
+            due=_due(build, config.expires),
         )
     )
+
+
+def _due(build: Build, expires: str) -> datetime | None:
+    return build.plan.worktime.later(build.now, expires) if expires else None
 
 
 def _key(build: Build, step: Step, config: SignalConfig) -> str:
@@ -73,6 +76,7 @@ def start_subflow(
             definition_version=config.version or 0,
             digest=config.digest,
             input=build.plan.templates[step.id](scope_of(state)),
+            due=_due(build, config.expires),
         )
     )
 

@@ -163,7 +163,10 @@ def signal_received(plan: Plan, state: RunState, event: e.SignalReceived) -> Run
 
 def subflow_started(plan: Plan, state: RunState, event: e.SubflowStarted) -> RunState:
     """The step waits for its child."""
-    return with_step(state, event.step, event.at, status=StepStatus.WAITING, child=event.child)
+    timer = TimerKind.EXPIRY if event.due else None
+    return with_step(
+        state, event.step, event.at, status=StepStatus.WAITING, child=event.child, timer=timer, due=event.due
+    )
 
 
 def subflow_ended(plan: Plan, state: RunState, event: e.SubflowEnded) -> RunState:

@@ -8,7 +8,7 @@ from typing import Any
 from signoff.core.definition import SubflowConfig
 from signoff.core.validate import Surroundings
 from signoff.web.parts.forms import NOTHING
-from signoff.web.parts.inputs import choice_input, number_input
+from signoff.web.parts.inputs import DURATIONS, choice_input, number_input, text_input
 from signoff.web.parts.rows import MappingRows
 
 
@@ -28,4 +28,11 @@ def subflow_editors(c: SubflowConfig, around: Surroundings, config: Callable[...
             help="empty: the newest when this is published",
         ),
         MappingRows("Input", c.input, lambda v: config(input=v)),
+        text_input(
+            "Expires after",
+            c.expires,
+            lambda v: config(expires=v.strip()),
+            help=f"{DURATIONS}; empty: never. Then the run is cancelled",
+            limit=40,
+        ),
     ]
