@@ -71,8 +71,9 @@ def browser_path() -> str:
 @pytest.fixture(scope="module")
 def browser(browser_path: str) -> Iterator[Browser]:
     """A headless Chromium, one per test module."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=20_000)  # a shared, noisy machine: what is right is seen at once nevertheless
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=browser_path, args=list(chromium.LAUNCH_ARGS))
         yield running

@@ -60,6 +60,7 @@ def test_a_draft_is_tried_from_the_designer(visit: Visitors, office: Office) -> 
     dialog.get_by_label("Manager approves").click()
     page.get_by_role("menuitem", name="rejected").click()
     dialog.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("heading", name="Trial run")).to_be_visible()
     expect(page.get_by_role("table", name="Path of the trial")).to_contain_text("Manager approves")
     expect(page.get_by_role("table", name="Asked")).to_contain_text("Max (manager), Mia (manager)")

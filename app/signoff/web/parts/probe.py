@@ -105,11 +105,11 @@ def undo_inputs(c: ActivityConfig, around: Surroundings, config: Callable[..., N
     calls = {"nothing": NOTHING} | {name: name for name in sorted(around.connectors or ())}
     return [
         choice_input(
-            "Calls",
+            "Undone by",
             calls,
             undo.connector or NOTHING,
             lambda v: change(connector=v.strip()),
-            help="undoes what the step did, when its run is stopped with compensation",
+            help="called when its run is stopped with compensation",
         ),
         MappingRows("Input of the compensation", undo.input, lambda v: change(input=v)),
         number_input(
