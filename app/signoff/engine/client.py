@@ -161,6 +161,29 @@ class Signoff:
             to=to,
         )
 
+    def withdraw_vote(
+        self,
+        actor: Actor,
+        tenant: str,
+        run_id: str,
+        step: str,
+        *,
+        generation: int,
+        comment: str = "",
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Take one's own vote back while the approval is open; answers like `decide`."""
+        return self.do(
+            "withdraw_vote",
+            actor,
+            tenant,
+            idempotency_key=idempotency_key,
+            run_id=run_id,
+            step=step,
+            generation=generation,
+            comment=comment,
+        )
+
     def submit_form(
         self,
         actor: Actor,
@@ -266,7 +289,8 @@ class Signoff:
     ) -> dict[str, Any]:
         """An operator command: `pause_run`, `resume_run`, `cancel_run`, `terminate_run`, `retry_step`
         (step=, new_effect=), `skip_step` (step=, output=), `replay_dead_letter` (step=),
-        `confirm_effect` (step=, output=), `deny_effect` (step=),
+        `confirm_effect` (step=, output=), `deny_effect` (step=), `complete_step` (step=, output=),
+        `reassign_step` (step=, add=, remove=),
         `edit_input` (input=), `migrate_run` (plan=)."""  # noqa: D205, D209
         return self.do(
             name,
