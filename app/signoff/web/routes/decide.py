@@ -37,7 +37,7 @@ class Withdrawal(BaseModel):
 
 
 def decide_router(site: Site) -> APIRouter:
-    """Routes `POST /decide/{run_id}/{step}` and `POST /withdraw/…`; there is deliberately no GET."""
+    """Route `POST /decide/{run_id}/{step}`; there is deliberately no GET."""
     router = APIRouter(include_in_schema=False)
 
     @router.post("/decide/{run_id}/{step}")
@@ -62,6 +62,36 @@ def decide_router(site: Site) -> APIRouter:
             return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
         return answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
+
+    return router
+
+
+def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
+    site.signoff.decide(
+        visit.actor,
+        site.tenant,
+        run_id,
+        step,
+        outcome,
+        generation=form.generation,
+        comment=form.comment.replace("\r\n", "\n").strip(),
+        shown_digest=form.shown_digest,
+        to=to,
+        idempotency_key=f"web:{visit.person.login}:{form.key}",
+    )
+
+
+def _refusal(request: Request, error: errors.SignoffError, here: str, comment: str) -> Response:
+    known = isinstance(error, errors.Refused) and error.known
+    links = [("/inbox", "Inbox"), (here, "Back to the request")]
+    kept = f"Your comment was not stored: “{comment.strip()}”" if comment.strip() and not known else ""
+    title = "Already handled" if known or "already" in error.code else "Not decided"
+    return answer_page(request, title, [error.message, error.remedy, kept], links, status=status_of(error), good=known)
+
+
+def withdraw_router(site: Site) -> APIRouter:
+    """Route `POST /withdraw/{run_id}/{step}`, with the same protection."""
+    router = APIRouter(include_in_schema=False)
 
     @router.post("/withdraw/{run_id}/{step}")
     def withdraw(request: Request, run_id: str, step: str, form: Annotated[Withdrawal, Form()]) -> Response:
@@ -90,26 +120,3 @@ def decide_router(site: Site) -> APIRouter:
         return answer_page(request, "Vote withdrawn", ["Your vote no longer counts."], links, good=True)
 
     return router
-
-
-def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
-    site.signoff.decide(
-        visit.actor,
-        site.tenant,
-        run_id,
-        step,
-        outcome,
-        generation=form.generation,
-        comment=form.comment.replace("\r\n", "\n").strip(),
-        shown_digest=form.shown_digest,
-        to=to,
-        idempotency_key=f"web:{visit.person.login}:{form.key}",
-    )
-
-
-def _refusal(request: Request, error: errors.SignoffError, here: str, comment: str) -> Response:
-    known = isinstance(error, errors.Refused) and error.known
-    links = [("/inbox", "Inbox"), (here, "Back to the request")]
-    kept = f"Your comment was not stored: “{comment.strip()}”" if comment.strip() and not known else ""
-    title = "Already handled" if known or "already" in error.code else "Not decided"
-    return answer_page(request, title, [error.message, error.remedy, kept], links, status=status_of(error), good=known)
