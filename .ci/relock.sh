@@ -11,7 +11,7 @@ lock() {
 }
 
 lock pyproject.toml --extra build --extra dev --extra notebook --extra postgres --extra dask --extra otel \
-  --extra oidc --extra encryption --output-file .ci/lock.txt "$@"
+  --extra oidc --output-file .ci/lock.txt "$@"
 
 # The peers are measured in an environment of their own: nothing of ours, nothing that pulls our versions about.
 .venv/bin/python -c '

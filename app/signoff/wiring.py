@@ -29,6 +29,7 @@ from signoff.runtime.feed import LocalFeed
 from signoff.runtime.local import LocalLink
 from signoff.runtime.relay import Relay
 from signoff.runtime.rescuer import Rescuer
+from signoff.runtime.sealer import Sealer
 from signoff.runtime.server import WireServer
 from signoff.runtime.service import Service
 from signoff.runtime.storewatch import StoreWatch
@@ -36,13 +37,16 @@ from signoff.runtime.timers import TimerPump
 from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
 from signoff.scheduler import DurableTaskScheduler
+from signoff.store.checkpoints import CheckpointFiles, Signer
 from signoff.store.database import Database
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal
+from signoff.store.keyring import Keyring
 from signoff.store.migrate import upgrade
 from signoff.store.reads.audit import WholeDatabase
 from signoff.store.reads.reader import Reader
 from signoff.store.tasks import open_task_graph
+from signoff.store.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,27 @@ class Settings:
         modules: Python modules that register activities.
         allowed_hosts: hosts inside private networks that HTTP activities may call.
         demo_address: base URL of the demo service; "" outside of `signoff demo`.
+        keys: the file with the keys; `keys.json` in the data folder where none is named.
+        checkpoints: the folder that signed checkpoints are appended in; beside the data folder where none is named.
     """
 
     folder: Path
     modules: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     demo_address: str = ""
+    keys: Path | None = None
+    checkpoints: Path | None = None
+
+    @property
+    def key_file(self) -> Path:
+        """Keys are never in the database."""
+        return self.keys or self.folder / "keys.json"
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where the proofs stand that are outside of the database."""
+        folder = self.folder.absolute()
+        return self.checkpoints or folder.with_name(f"{folder.name}-checkpoints")
 
     @property
     def database(self) -> Path:
@@ -169,20 +188,43 @@ def start_engine(
         connection.commit()
     settings.marker.touch()
     feed = LocalFeed()
-    writer = Writer(lambda: Engine(Journal(database), now, installed), feed.publish)
+    vault = open_vault(settings)
+    writer = Writer(lambda: Engine(Journal(database, vault), now, installed), feed.publish)
     writer.start()
     feed.start()
     reader = open_engine(settings.database, read_only=True)
-    queries = Queries(Reader(reader), now, installed, templates())
+    queries = Queries(Reader(reader, vault), now, installed, templates(), CheckpointFiles(settings.checkpoint_folder))
     port = LocalPort(writer, queries.find_password_hash)
     background: tuple[Service, ...] = ()
     if services:
         pump = TimerPump(reader, writer, now)
         watch = StoreWatch(settings.database, writer)
-        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer), watch)
+        sealer = open_sealer(settings, Reader(reader, vault), writer, now)
+        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer, vault=vault), watch, sealer)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)
+
+
+def open_vault(settings: Settings) -> Vault:
+    """The vault on the key file of a data folder."""
+    return Vault(open_keyring(settings))
+
+
+def open_keyring(settings: Settings) -> Keyring:
+    """The key file of a data folder."""
+    return Keyring(settings.key_file)
+
+
+def open_sealer(settings: Settings, reader: Reader, writer: Writer, now: Callable[[], datetime] = utc_now) -> Sealer:
+    """The sealer of a data folder (not started yet)."""
+    files = CheckpointFiles(settings.checkpoint_folder)
+    return Sealer(reader, writer, open_signer(settings, now), files)
+
+
+def open_signer(settings: Settings, now: Callable[[], datetime] = utc_now) -> Signer:
+    """What signs the checkpoints of a data folder."""
+    return Signer(open_keyring(settings), settings.checkpoint_folder, now)
 
 
 def _refuse_a_lost_database(settings: Settings) -> None:
@@ -244,7 +286,12 @@ def open_durable_scheduler(path: str | Path, name: str = "default", **settings: 
 @contextmanager
 def open_verifier(settings: Settings) -> Iterator[Verifier]:
     """The verifier of a data folder: reads the database file only, whether or not an engine runs."""
-    database = WholeDatabase(open_engine(settings.database, read_only=True))
+    database = WholeDatabase(
+        open_engine(settings.database, read_only=True),
+        open_vault(settings),
+        CheckpointFiles(settings.checkpoint_folder),
+        open_signer(settings).fits if settings.key_file.exists() else None,
+    )
     try:
         yield Verifier(database)
     finally:
@@ -327,7 +374,9 @@ def open_remote(
         )
     reader = open_engine(settings.database, read_only=True)
     connectors = _registry(settings) if with_connectors else None
-    queries = Queries(Reader(reader), now, connectors, templates())
+    queries = Queries(
+        Reader(reader, open_vault(settings)), now, connectors, templates(), CheckpointFiles(settings.checkpoint_folder)
+    )
     return Signoff(client, queries, client), client
 
 

@@ -17,7 +17,7 @@ TOP = {
     *("pyproject.toml", "app", "notebooks", "tests", "assets"),
     *("README.md", "CHANGELOG.md", "LICENSE", "Makefile"),
 }
-LOCKED_EXTRAS = ("build", "dev", "notebook", "postgres", "dask", "otel", "oidc", "encryption")
+LOCKED_EXTRAS = ("build", "dev", "notebook", "postgres", "dask", "otel", "oidc")
 
 # Written so that this file does not say itself what no file may say.
 REGISTRIES = re.compile(

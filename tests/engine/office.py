@@ -19,7 +19,7 @@ from signoff.engine.views import RunView
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import event_of
 from signoff.store.reads.reader import Reader
-from signoff.wiring import Running, open_embedded
+from signoff.wiring import Running, Settings, open_embedded, open_vault
 
 TENANT = "default"
 ALL_ROLES = ("designer", "publisher", "starter", "approver", "operator")
@@ -157,22 +157,23 @@ class Office:
 
     def check_replay(self) -> int:
         """Every run's snapshot equals the replay of its events, and sequences have no gap; returns how many runs."""
-        reader = Reader(open_engine(self.folder / "signoff.db", read_only=True))
+        vault = open_vault(Settings(self.folder))
+        reader = Reader(open_engine(self.folder / "signoff.db", read_only=True), vault)
         try:
             runs = reader.rows("SELECT id, public_id FROM run")
             for pk, run_id in runs:
                 state = self.view(run_id).state  # first, so that all its events are there
                 rows = reader.rows(
-                    "SELECT e.seq, e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e"
+                    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data), e.seq FROM event e"
                     " LEFT JOIN payload p ON p.id = e.payload_id WHERE e.run=? AND e.seq <= ? ORDER BY e.seq",
                     (pk, state.sequence),
                 )
-                assert [r[0] for r in rows] == list(range(1, state.sequence + 1))
+                assert [r[5] for r in rows] == list(range(1, state.sequence + 1))
                 plans = {
                     v.digest: compile_plan(v.definition, v.digest, v.version)
                     for v in self.signoff.queries.list_versions(TENANT, self.view(run_id).row.definition)
                 }
-                assert replay_history(plans.__getitem__, [event_of(r[1:]) for r in rows]).state == state
+                assert replay_history(plans.__getitem__, [event_of(r, reader.bodies, pk) for r in rows]).state == state
             return len(runs)
         finally:
             reader.close()

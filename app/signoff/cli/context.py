@@ -37,6 +37,8 @@ def save_settings(settings: Settings) -> None:
         "modules": list(settings.modules),
         "allowed_hosts": list(settings.allowed_hosts),
         "demo_address": settings.demo_address,
+        "keys": str(settings.keys or ""),
+        "checkpoints": str(settings.checkpoints or ""),
     }
     temporary = settings_file(settings.folder).with_suffix(".new")
     temporary.write_text(json.dumps(content), "utf-8")
@@ -65,7 +67,13 @@ def load_settings(folder: Path) -> Settings:
         tuple(content.get("modules", ())),
         tuple(content.get("allowed_hosts", ())),
         str(content.get("demo_address", "")),
+        _path(content.get("keys")),
+        _path(content.get("checkpoints")),
     )
+
+
+def _path(text: object) -> Path | None:
+    return Path(str(text)) if text else None
 
 
 @contextmanager

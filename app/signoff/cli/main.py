@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import bulk, definitions, doctor, people, runs, serve, signals, verify, work
+from signoff.cli.commands import audit, bulk, definitions, doctor, people, runs, serve, signals, verify, work
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.add_typer(runs.app, name="run")
 app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")
 app.add_typer(people.app, name="person")
+app.add_typer(audit.app, name="audit")
 runs.app.command()(verify.replay)
 runs.app.command()(bulk.bulk)
 runs.app.command()(bulk.migrate)
@@ -31,7 +32,6 @@ app.command()(runs.inbox)
 app.command()(runs.approve)
 app.command()(runs.reject)
 app.command("return")(runs.send_back)
-app.command()(runs.withdraw)
 app.command()(runs.submit)
 app.command()(doctor.doctor)
 app.command()(verify.verify)

@@ -19,7 +19,7 @@ from signoff.engine.caches import PlanCache, plan_of
 from signoff.engine.moving import move_command, target_of
 from signoff.engine.run_requests import HANDLERS, OperatorRequest
 from signoff.engine.sentences import sentence_of
-from signoff.errors import InvalidInput, SignoffError
+from signoff.errors import InvalidInput, NotFound, SignoffError
 from signoff.store.bodies import load
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
@@ -138,7 +138,10 @@ class BulkQueries:
             limit=SCANNED,
         )
         for run_id in ids:
-            found = r.find_run(self._reader, tenant, run_id)
+            try:
+                found = r.find_run(self._reader, tenant, run_id)
+            except NotFound:  # its content was erased
+                continue
             if found is not None:
                 yield found
 

@@ -10,6 +10,7 @@ from typing import Any
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
 from signoff.engine import (
+    audit_requests,
     bulk_requests,
     definition_requests,
     people_requests,
@@ -32,7 +33,7 @@ from signoff.store.times import to_micros
 log = logging.getLogger("signoff.engine")
 
 WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
-ENGINE_REQUESTS = frozenset({"lease", "expire_lease", "fire_timer", "delivered"})
+ENGINE_REQUESTS = frozenset({"lease", "expire_lease", "fire_timer", "delivered", "seal"})
 OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
 
 
@@ -53,6 +54,7 @@ class Engine:
             **definition_requests.handlers(connectors),
             **version_requests.HANDLERS,
             **bulk_requests.HANDLERS,
+            **audit_requests.HANDLERS,
             **people_requests.handlers(),
         }
 

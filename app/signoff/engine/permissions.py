@@ -19,7 +19,6 @@ MAY: dict[str, frozenset[str]] = {
     "restore_draft": frozenset({"designer", "publisher"}),
     "start_run": frozenset({"starter", "operator"}),
     "decide": frozenset({"approver"}),
-    "withdraw_vote": frozenset({"approver"}),
     "submit_form": frozenset({"starter", "approver", "operator"}),
     "return_form": frozenset({"starter", "approver", "operator"}),
     "send_signal": frozenset({"starter", "operator"}),
@@ -35,8 +34,6 @@ MAY: dict[str, frozenset[str]] = {
     "skip_step": frozenset({"operator"}),
     "confirm_effect": frozenset({"operator"}),
     "deny_effect": frozenset({"operator"}),
-    "complete_step": frozenset({"operator"}),
-    "reassign_step": frozenset({"operator"}),
     "edit_input": frozenset({"operator"}),
     "migrate_run": frozenset({"operator"}),
     "bulk": frozenset({"operator"}),
@@ -44,6 +41,11 @@ MAY: dict[str, frozenset[str]] = {
     "read_all_runs": frozenset({"operator", "auditor", "administrator"}),
     "read_definitions": frozenset(ROLES),
     "save_person": frozenset({"administrator"}),
+    "export_audit": frozenset({"auditor", "administrator"}),
+    "hold_run": frozenset({"auditor", "administrator"}),
+    "erase_run": frozenset({"administrator"}),
+    "rotate_keys": frozenset({"administrator"}),
+    "rewrap_keys": frozenset({"administrator"}),
 }
 
 
@@ -53,10 +55,13 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
 
 
 WORDS = {
+    "export_audit": "export audit data",
+    "hold_run": "change the legal hold of a run",
+    "rotate_keys": "make new keys",
+    "rewrap_keys": "make new keys",
     "bulk": "send a command to many runs",
     "decide": "decide an approval",
     "return_form": "send work back",
-    "complete_step": "complete a step by hand",
     "read_signals": "look at messages",
     "save_person": "change an account",
     "edit_input": "edit a run's input",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -133,7 +134,7 @@ class Transaction:
         after, events = result
         earlier = plan
         if isinstance(command, MigrateRun):
-            plan, key = command.target, RunKey(key.pk, command.version_id, key.stored_sequence)
+            plan, key = command.target, replace(key, version_id=command.version_id, memo={})
         self._keep(key, tenant, state, after, events, react(plan, state, after, events, earlier))
         self._follow()
         return self._working[after.run_id][2]
@@ -330,7 +331,10 @@ class Transaction:
         else:
             self.journal.rollback()
         for run_id, (key, tenant, state) in self._working.items():
-            self._warm.put(run_id, key, tenant, state)
+            if key.pk in self.rows.erased:
+                self._warm.forget(run_id)
+            else:
+                self._warm.put(run_id, key, tenant, state)
             steps = {i: str(state.steps[i].status) for i in self._changed[run_id]}
             self.out.news.append(FeedEvent(tenant, run_id, state.sequence, str(state.status), steps, self.now))
 

@@ -60,6 +60,7 @@ class Verifier:
         self._plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
         self.runs = 0
         self.events = 0
+        self.erased = 0
 
     def findings(self) -> Iterator[Finding]:
         """Everything that is wrong, as it is found."""
@@ -68,6 +69,8 @@ class Verifier:
         for table, count in self._database.loose_rows():
             yield Finding("loose_rows", f"{count} rows of '{table}' belong to nothing that exists.")
         yield from self._versions()
+        for code, problem in self._database.ledger_problems():
+            yield Finding(code, problem)
         for pk in self._database.run_keys():
             with self._database.run(pk) as rows:
                 if rows is not None:
@@ -117,6 +120,10 @@ class Verifier:
         self.runs += 1
         check = RunCheck(run.run_id, self._plan_of(run.tenant))
         found = [Finding(code, message, run.run_id) for code, message in _tenancy(rows)]
+        found += [Finding(code, message, run.run_id, seq) for code, message, seq in rows.chain_problems()]
+        if rows.is_erased():
+            self.erased += 1
+            return Replayed(run.run_id, run.sequence, b"", b"", tuple(found))
         complete = True
         expected = 1
         for sequence, event in rows.events():

@@ -11,6 +11,7 @@ from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
 from signoff.store.database import Database
 from signoff.store.leases import OutboxRow, list_outbox
+from signoff.store.vault import Vault
 
 log = logging.getLogger("signoff.notices")
 BATCH = 256
@@ -29,15 +30,22 @@ class Relay(Service):
 
     name = "relay"
 
-    def __init__(self, reader: Database, writer: Writer, sinks: tuple[Deliver, ...] = (log_notice,)) -> None:
+    def __init__(
+        self,
+        reader: Database,
+        writer: Writer,
+        sinks: tuple[Deliver, ...] = (log_notice,),
+        vault: Vault | None = None,
+    ) -> None:
         super().__init__()
+        self._vault = vault
         self._reader = reader
         self._writer = writer
         self._sinks = sinks
 
     def work(self) -> float | None:
         """Deliver what is there."""
-        rows = list_outbox(self._reader, BATCH)
+        rows = list_outbox(self._reader, BATCH, self._vault)
         done: list[int] = []
         for row in rows:
             try:

@@ -18,8 +18,10 @@ from signoff.core.states import RunState
 from signoff.errors import Conflict
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import assert_durable
+from signoff.store.ledger import INSERT_KEY, Ledger
 from signoff.store.rows import Rows, RunKey
 from signoff.store.times import from_micros
+from signoff.store.vault import Bodies, Vault
 
 _INSERT_RUN = (
     "INSERT INTO run(id, public_id, tenant, version_id, status, sequence, snapshot, business_key, started_by,"
@@ -28,7 +30,10 @@ _INSERT_RUN = (
 _UPDATE_RUN = (
     "UPDATE run SET status=?, sequence=?, snapshot=?, changed_at=?, reason=?, version_id=? WHERE id=? AND sequence=?"
 )
-_INSERT_EVENT = "INSERT INTO event(run, seq, type, version, step, at, data, payload_id) VALUES (?,?,?,?,?,?,?,?)"
+_INSERT_EVENT = (
+    "INSERT INTO event(run, seq, type, version, step, at, data, payload_id, actor, commitment, hash)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+)
 _INSERT_PAYLOAD = "INSERT INTO payload(id, data) VALUES (?,?)"
 _INSERT_ATTEMPT = (
     "INSERT INTO attempt(run, tenant, step, generation, attempt, status, fence, worker, lease_until, heartbeat_ms,"
@@ -48,11 +53,7 @@ _INSERT_APPROVAL = (
 _INSERT_APPROVER = "INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES (?,?,?,?,0)"
 _UPDATE_APPROVAL = "UPDATE approval SET status=?, given=?, closed_at=? WHERE run=? AND step=? AND generation=?"
 _ONE_APPROVAL = "(SELECT id FROM approval WHERE run=? AND step=? AND generation=?)"
-_PERSON = (
-    f"INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES ({_ONE_APPROVAL},?,?,?,?)"
-    " ON CONFLICT(approval_id, login) DO UPDATE SET open=excluded.open, voted=excluded.voted"
-)
-_NOT_ASKED = f"DELETE FROM approval_person WHERE approval_id={_ONE_APPROVAL} AND login=?"
+_VOTED = f"UPDATE approval_person SET voted=1, open=0 WHERE approval_id={_ONE_APPROVAL} AND login=?"
 _CLOSED = f"UPDATE approval_person SET open=0 WHERE approval_id={_ONE_APPROVAL}"
 _DELETE_DEAD_LETTER = "DELETE FROM dead_letter WHERE run=? AND step=?"
 _INSERT_DEAD_LETTER = (
@@ -60,24 +61,28 @@ _INSERT_DEAD_LETTER = (
 )
 _INSERT_OUTBOX = "INSERT INTO outbox(tenant, run, topic, step, data, at, tries) VALUES (?,?,?,?,?,?,0)"
 _DATA_EVENTS = (
-    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e LEFT JOIN payload p"
+    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data), e.seq FROM event e LEFT JOIN payload p"
     f" ON p.id = e.payload_id WHERE e.run=? AND e.type IN ({','.join('?' * len(DATA_EVENTS))}) ORDER BY e.seq"
 )
 _EVENTS = (
-    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data) FROM event e LEFT JOIN payload p"
+    "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data), e.seq FROM event e LEFT JOIN payload p"
     " ON p.id = e.payload_id WHERE e.run=? AND e.seq>? ORDER BY e.seq"
 )
 
 
-def event_of(row: Sequence[Any]) -> Event:
-    """A core event from (type, version, at, step, data)."""
-    return decode_event(row[0], row[1], from_micros(row[2]), row[3], load(row[4]) or {})
+def event_of(row: Sequence[Any], bodies: Bodies | None = None, run: int = 0) -> Event:
+    """A core event from (type, version, at, step, data, seq) of a run; without `bodies` nothing can be encrypted."""
+    data = (bodies.load(run, f"event {row[5]}", row[4]) if bodies else load(row[4])) or {}
+    return decode_event(row[0], row[1], from_micros(row[2]), row[3], data)
 
 
 class Journal:
     """The one writer's connection. Not thread-safe: it belongs to the writer thread."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, vault: Vault | None = None) -> None:
+        self.vault = vault or Vault()
+        self.ledger = Ledger(self, self.vault)
+        self._bodies = Bodies(self.vault, self.rows)
         self._connection = engine.connect()
         raw: Any = self._connection.connection.dbapi_connection
         assert_durable(raw)
@@ -126,11 +131,15 @@ class Journal:
         self.commit_count += 1
         for run, state, _ in rows.runs.values():
             run.stored_sequence = state.sequence
+        if rows.erased:  # what the write-ahead log still holds goes too, unless a reader holds it
+            self._cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _flush(self, rows: Rows) -> None:
+        keys = self.ledger.chain(rows)
         new, changed = rows.run_rows()
         self._many(_INSERT_PAYLOAD, rows.payloads)
         self._many(_INSERT_RUN, new)
+        self._many(INSERT_KEY, keys)
         self._conditional(_UPDATE_RUN, changed, "run")
         self._many(_INSERT_EVENT, rows.events)
         self._many(_INSERT_ATTEMPT, [tuple(a) for a in rows.attempts_new.values()])
@@ -140,12 +149,13 @@ class Journal:
         self._many(_INSERT_APPROVAL, rows.approvals_new)
         self._many(_INSERT_APPROVER, rows.people_new)
         self._many(_UPDATE_APPROVAL, rows.approvals_moved)
-        self._many(_NOT_ASKED, [key for key, now in rows.people_moved.items() if now is None])
-        self._many(_PERSON, [(*key, *now) for key, now in rows.people_moved.items() if now is not None])
+        self._many(_VOTED, rows.people_voted)
         self._many(_CLOSED, rows.people_closed)
         self._many(_DELETE_DEAD_LETTER, list(rows.dead_gone))
         self._many(_INSERT_DEAD_LETTER, list(rows.dead_new.values()))
         self._many(_INSERT_OUTBOX, rows.outbox)
+        for pk, erasure in rows.erased.items():
+            self.ledger.erase(pk, *rows.runs[pk][:2], erasure)
 
     def _many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
@@ -185,12 +195,16 @@ class Journal:
         return self.find_run(None, found[0][0]) if found else None
 
     def _state(self, pk: int, snapshot: bytes) -> RunState:
-        events = [event_of(r) for r in self.rows(_DATA_EVENTS, (pk, *DATA_EVENTS))]
-        return decode_snapshot(load(snapshot), events)
+        events = [event_of(r, self._bodies, pk) for r in self.rows(_DATA_EVENTS, (pk, *DATA_EVENTS))]
+        return decode_snapshot(self._bodies.load(pk, "snapshot", snapshot), events)
 
     def events(self, pk: int, after: int = 0) -> list[Event]:
         """All events of a run, oldest first."""
-        return [event_of(r) for r in self.rows(_EVENTS, (pk, after))]
+        return [event_of(r, self._bodies, pk) for r in self.rows(_EVENTS, (pk, after))]
+
+    def body(self, pk: int, slot: str, data: bytes | None) -> Any:
+        """The value of a stored body of a run, decrypted where it has to be; None where it has none."""
+        return self._bodies.load(pk, slot, data)
 
     def close(self) -> None:
         """Give back what is open and close the connection."""

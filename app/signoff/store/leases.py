@@ -11,6 +11,8 @@ from sqlalchemy import Engine
 from signoff.core.progress import Progress
 from signoff.store.bodies import dump, load
 from signoff.store.journal import Journal
+from signoff.store.reads.reader import Reader
+from signoff.store.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def scheduled_body(journal: Journal, run: int, seq: int) -> dict[str, Any]:
         " WHERE e.run=? AND e.seq=?",
         (run, seq),
     )
-    body: dict[str, Any] = load(found[0][0]) or {}
+    body: dict[str, Any] = journal.body(run, f"event {seq}", found[0][0]) or {}
     return body
 
 
@@ -164,15 +166,15 @@ def next_lease_end(engine: Engine) -> int | None:
         return found
 
 
-def list_outbox(engine: Engine, limit: int) -> list[OutboxRow]:
+def list_outbox(engine: Engine, limit: int, vault: Vault | None = None) -> list[OutboxRow]:
     """Undelivered notices, oldest first."""
-    with engine.connect() as c:
-        found = c.exec_driver_sql(
-            "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries FROM outbox o"
-            " JOIN run r ON r.id = o.run WHERE o.tries >= 0 ORDER BY o.id LIMIT ?",
-            (limit,),
-        )
-        return [OutboxRow(r[0], r[1], r[2], r[3], r[4], load(r[5]), r[6]) for r in found]
+    reader = Reader(engine, vault)
+    found = reader.rows(
+        "SELECT o.id, o.tenant, r.public_id, o.topic, o.step, o.data, o.tries, o.run FROM outbox o"
+        " JOIN run r ON r.id = o.run WHERE o.tries >= 0 ORDER BY o.id LIMIT ?",
+        (limit,),
+    )
+    return [OutboxRow(r[0], r[1], r[2], r[3], r[4], reader.bodies.load(r[7], "notice", r[5]), r[6]) for r in found]
 
 
 def remove_outbox(journal: Journal, ids: Sequence[int]) -> None:

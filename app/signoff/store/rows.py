@@ -33,7 +33,8 @@ from signoff.core.effects import (
 from signoff.core.events import ActivityScheduled, Event
 from signoff.core.states import RunState
 from signoff.errors import InvalidInput
-from signoff.store.bodies import INLINE_BYTES, MAX_BODY_BYTES, dump
+from signoff.store.bodies import MAX_BODY_BYTES, dump
+from signoff.store.ledger import Erasure, RunChain, actor_of
 from signoff.store.times import to_micros
 
 
@@ -41,13 +42,16 @@ from signoff.store.times import to_micros
 class RunKey:
     """How a run is known to the store: its integer key, its version's key, and the sequence it was read at.
 
-    `memo` keeps encoded steps between snapshots.
+    `memo` keeps encoded steps between snapshots, `chain` where the run's hash chain stands (None until it is needed).
+    Bodies of `sensitive` runs are encrypted.
     """
 
     pk: int
     version_id: int
     stored_sequence: int = 0
     memo: StepMemo = field(default_factory=dict)
+    sensitive: bool = False
+    chain: RunChain | None = None
 
 
 @dataclass(slots=True)
@@ -66,11 +70,12 @@ class Rows:
     approvals_new: list[tuple[Any, ...]] = field(default_factory=list)
     approvals_moved: list[tuple[Any, ...]] = field(default_factory=list)
     people_new: list[tuple[Any, ...]] = field(default_factory=list)
-    people_moved: dict[tuple[Any, ...], tuple[str, int, int] | None] = field(default_factory=dict)
+    people_voted: list[tuple[Any, ...]] = field(default_factory=list)
     people_closed: list[tuple[Any, ...]] = field(default_factory=list)
     dead_gone: set[tuple[int, str]] = field(default_factory=set)
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
+    erased: dict[int, Erasure] = field(default_factory=dict)
 
     def record(
         self, run: RunKey, before: RunState, after: RunState, events: Sequence[Event], effects: Sequence[Effect]
@@ -87,12 +92,8 @@ class Rows:
             seq = before.sequence + 1 + i
             step = getattr(event, "step", "")
             seq_of[(event.wire, f"{step} {event.item}" if isinstance(event, ActivityScheduled) else step)] = seq
-            payload_id = None
-            if body is not None and len(body) > INLINE_BYTES:
-                payload_id = self.next_payload()
-                self.payloads.append((payload_id, body))
-                body = None
-            self.events.append((run.pk, seq, event.wire, event.version, step, to_micros(event.at), body, payload_id))
+            at_us = to_micros(event.at)
+            self.events.append((run.pk, seq, event.wire, event.version, step, at_us, body, actor_of(event)))
         self.runs[run.pk] = (run, after, at)
         for effect in effects:
             self._effect(run, after, at, effect, seq_of)
@@ -207,12 +208,7 @@ class Rows:
         approval = step.approval if step else None
         given = sum(v.outcome == "approved" for v in approval.votes) if approval else 0
         self.approvals_moved.append((m.status, given, micros if closed else None, *key))
-        for login in m.removed:
-            self.people_moved[*key, login] = None
-        for login in m.asked:
-            self.people_moved[*key, login] = (state.tenant, 1, 0)
-        for login in m.voted:
-            self.people_moved[*key, login] = (state.tenant, 0, 1)
+        self.people_voted.extend((*key, login) for login in m.voted)
         if closed:
             self.people_closed.append(key)
 
@@ -221,6 +217,8 @@ class Rows:
         new, changed = [], []
         for run, state, at in self.runs.values():
             snapshot = dump(encode_snapshot(state, run.memo))
+            if run.chain is not None and run.chain.sealed:
+                snapshot = run.chain.cipher.seal("snapshot", snapshot)
             micros = to_micros(at)
             if run.stored_sequence == 0:
                 started = to_micros(state.started_at or at)

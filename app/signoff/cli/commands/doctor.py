@@ -40,6 +40,11 @@ def _findings(data: Path) -> Iterator[Finding]:
     private = not settings.folder.stat().st_mode & 0o077
     words = "is open to its owner only" if private else "can be read by others: run chmod 700 on it"
     yield private, f"The data folder {settings.folder} {words}."
+    yield True, f"Signed checkpoints are appended in {settings.checkpoint_folder}, the keys are in {settings.key_file}."
+    if settings.key_file.exists():
+        private = not settings.key_file.stat().st_mode & 0o077
+        words = "is readable by its owner only" if private else "can be read by others: run chmod 600 on it"
+        yield private, f"The key file {words}."
     try:
         signoff, client = open_remote(settings, wait_s=1.0)
         client.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from signoff.core.events import Event
+from signoff.errors import SignoffError
 from signoff.store.bodies import load
+from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.journal import event_of
+from signoff.store.reads.chain import ChainedRun, Problem, chain_problems
+from signoff.store.reads.ledger import ledger_problems
+from signoff.store.reads.reader import Reader
+from signoff.store.vault import Bodies, Vault
 
 _PAGE = 500
 
@@ -48,9 +54,11 @@ OPEN_ATTEMPTS = "('ready', 'held', 'leased')"
 class RunRows:
     """The rows of one run, inside one read transaction."""
 
-    def __init__(self, connection: Connection, run: StoredRun) -> None:
+    def __init__(self, connection: Connection, run: StoredRun, vault: Vault) -> None:
         self._connection = connection
         self.run = run
+        self._vault = vault
+        self.bodies = Bodies(vault, lambda s, p: [tuple(r) for r in connection.exec_driver_sql(s, tuple(p))])
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(r) for r in self._connection.exec_driver_sql(statement, (self.run.pk,))]
@@ -62,9 +70,17 @@ class RunRows:
                 yield row[5], "its payload is gone"
                 continue
             try:
-                yield row[5], event_of(row)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                yield row[5], event_of(row, self.bodies, self.run.pk)
+            except (SignoffError, ValueError, TypeError, KeyError, AttributeError) as error:
                 yield row[5], str(error) or type(error).__name__
+
+    def chain_problems(self) -> Iterator[Problem]:
+        """(code, message, sequence) of everything that is wrong with the hash chain."""
+        return chain_problems(self._connection, self._vault, ChainedRun(self.run.pk, self.run.tenant, self.run.run_id))
+
+    def is_erased(self) -> bool:
+        """Whether the content was erased, so that only the chain can be checked."""
+        return bool(self._rows("SELECT 1 FROM run_key WHERE run=? AND erased_at IS NOT NULL"))
 
     def attempts(self) -> list[tuple[Any, ...]]:
         """(step, generation, item, attempt, status, fence, lease_until) of the open ones."""
@@ -117,8 +133,17 @@ class RunRows:
 class WholeDatabase:
     """Reads a whole database with bounded memory, while an engine may be writing to it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        vault: Vault | None = None,
+        files: CheckpointFiles | None = None,
+        is_signed: Callable[[str], bool] | None = None,
+    ) -> None:
         self._engine = engine
+        self._vault = vault or Vault()
+        self._files = files
+        self._is_signed = is_signed
 
     def run_keys(self, run_id: str = "") -> Iterator[int]:
         """Keys of all runs (or of one) in order, a page at a time."""
@@ -135,7 +160,7 @@ class WholeDatabase:
         """The rows of a run as of one moment; None where it is gone."""
         with self._engine.connect() as connection:
             found = connection.exec_driver_sql(_RUN, (pk,)).fetchone()
-            yield RunRows(connection, StoredRun(*found)) if found else None
+            yield RunRows(connection, StoredRun(*found), self._vault) if found else None
 
     def find_version(self, tenant: str, digest: str) -> tuple[dict[str, Any], int] | None:
         """(document, number) of a published version by its digest."""
@@ -171,6 +196,10 @@ class WholeDatabase:
         return found + [
             f"A row of '{r[0]}' refers to a missing row of '{r[2]}'." for r in self._all("PRAGMA foreign_key_check", ())
         ]
+
+    def ledger_problems(self) -> Iterator[tuple[str, str]]:
+        """(code, message) of everything that is wrong with the trees and their signed checkpoints."""
+        yield from ledger_problems(Reader(self._engine, self._vault), self._files, self._is_signed)
 
     def _all(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._engine.connect() as connection:

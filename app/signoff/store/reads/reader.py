@@ -7,12 +7,15 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from signoff.store.vault import Bodies, Vault
+
 
 class Reader:
     """Thread-safe; never holds a transaction beyond one call, so that the WAL can be checkpointed."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, vault: Vault | None = None) -> None:
         self._engine = engine
+        self.bodies = Bodies(vault or Vault(), self.rows)
 
     def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query."""

@@ -9,7 +9,6 @@ from typing import Any
 from signoff.core.codec import DATA_EVENTS, decode_snapshot
 from signoff.core.events import Event
 from signoff.core.states import TERMINAL_RUNS, RunState
-from signoff.store.bodies import load
 from signoff.store.journal import event_of
 from signoff.store.reads.reader import Reader
 
@@ -126,15 +125,16 @@ def find_run(
         return None
     found = RunRecord(*record)
     body = reader.rows(
-        "SELECT 0, NULL, NULL, NULL, NULL, snapshot FROM run WHERE id=? UNION ALL"
-        f" SELECT e.seq, e.type, e.version, e.at, e.step, {_DATA} {_EVENT_FROM} WHERE e.run=? AND e.type IN ({_MARKS})"
-        " ORDER BY 1",
+        "SELECT NULL, NULL, NULL, NULL, snapshot, 0 AS seq FROM run WHERE id=? UNION ALL"
+        f" SELECT e.type, e.version, e.at, e.step, {_DATA}, e.seq {_EVENT_FROM} WHERE e.run=? AND e.type IN ({_MARKS})"
+        " ORDER BY seq",
         (found.pk, found.pk, *DATA_EVENTS),
     )
-    snapshot = load(body[0][5])
+    snapshot = reader.bodies.load(found.pk, "snapshot", body[0][4])
     if snapshot["digest"] != found.digest:  # it moved to another version between the two reads
         return find_run(reader, tenant, public_id, only_for)
-    state = decode_snapshot(snapshot, [event_of(r[1:]) for r in body[1:] if r[0] <= snapshot["sequence"]])
+    events = [event_of(r, reader.bodies, found.pk) for r in body[1:] if r[5] <= snapshot["sequence"]]
+    state = decode_snapshot(snapshot, events)
     return found, state
 
 
@@ -143,11 +143,12 @@ def list_events(
 ) -> list[tuple[int, int, Event, dict[str, Any]]]:
     """(sequence, at, event, raw data) of a run, oldest first."""
     found = reader.rows(
-        f"SELECT e.seq, e.type, e.version, e.at, e.step, {_DATA} {_EVENT_FROM} WHERE e.run ="
+        f"SELECT e.type, e.version, e.at, e.step, {_DATA}, e.seq, e.run {_EVENT_FROM} WHERE e.run ="
         " (SELECT id FROM run WHERE tenant=? AND public_id=?) AND e.seq > ? ORDER BY e.seq LIMIT ?",
         (tenant, public_id, after, limit),
     )
-    return [(r[0], r[3], event_of(r[1:]), load(r[5]) or {}) for r in found]
+    bodies = reader.bodies
+    return [(r[5], r[2], event_of(r, bodies, r[6]), bodies.load(r[6], f"event {r[5]}", r[4]) or {}) for r in found]
 
 
 def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any, ...]]:
@@ -191,25 +192,32 @@ class ApprovalRecord:
 _APPROVAL = (
     "SELECT a.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.started_by, r.business_key,"
     " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
-    f" a.due, a.status, {_DATA}, a.kind, r.snapshot FROM approval_person m"
+    f" a.due, a.status, {_DATA}, a.kind, r.snapshot, a.run, e.seq FROM approval_person m"
     " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
     " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
 )
 
 
-def _approvals(rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
-    return [ApprovalRecord(*(*r[:19], load(r[19]) or {}, r[20], decode_snapshot(load(r[21]), ()))) for r in rows]
+def _approvals(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
+    found = []
+    for row in rows:
+        data, kind, snapshot, run, seq = row[19:]
+        opened = reader.bodies.load(run, f"event {seq}", data) or {}
+        state = decode_snapshot(reader.bodies.load(run, "snapshot", snapshot), ())
+        found.append(ApprovalRecord(*(*row[:19], opened, kind, state)))
+    return found
 
 
 def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
     """Open approvals of a person, oldest first; `after` is the id of the last one seen."""
     return _approvals(
+        reader,
         reader.rows(
             f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND m.open=1 AND m.approval_id > ?"
             " ORDER BY m.approval_id LIMIT ?",
             (tenant, login, after, limit),
-        )
+        ),
     )
 
 
@@ -231,22 +239,24 @@ def list_inbox_of_version(
 ) -> list[tuple[str, RunState]]:
     """(step, run without input and outputs) behind one line of `count_inbox`."""
     found = reader.rows(
-        "SELECT a.step, r.snapshot FROM approval_person m"
+        "SELECT a.step, r.id, r.snapshot FROM approval_person m"
         " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
         " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' AND r.version_id=?"
         " AND (r.started_by = m.login AND a.kind = 'approval') = ?",
         (tenant, login, version_id, int(own)),
     )
-    return [(step, decode_snapshot(load(snapshot), ())) for step, snapshot in found]
+    bodies = reader.bodies
+    return [(step, decode_snapshot(bodies.load(run, "snapshot", snapshot), ())) for step, run, snapshot in found]
 
 
 def find_approval(reader: Reader, tenant: str, login: str, run_id: str, step: str) -> ApprovalRecord | None:
     """The newest approval of a step, if the person is on its roster."""
     found = _approvals(
+        reader,
         reader.rows(
             f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND r.public_id=? AND a.step=?"
             " ORDER BY a.generation DESC LIMIT 1",
             (tenant, login, run_id, step),
-        )
+        ),
     )
     return found[0] if found else None

@@ -4,6 +4,7 @@ from sqlmodel import SQLModel
 
 from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
 from signoff.store.tables.delivery import OutboxTable, RequestTable
+from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, RunKeyTable
 from signoff.store.tables.people import AuditTable, MembershipTable, PersonTable, SessionTable, SettingTable
 from signoff.store.tables.runs import (
     ApprovalPersonTable,
@@ -39,11 +40,14 @@ __all__ = [
     "DefinitionVersionTable",
     "DraftTable",
     "EventTable",
+    "LedgerCheckpointTable",
+    "LedgerLeafTable",
     "MembershipTable",
     "OutboxTable",
     "PayloadTable",
     "PersonTable",
     "RequestTable",
+    "RunKeyTable",
     "RunTable",
     "SessionTable",
     "SettingTable",

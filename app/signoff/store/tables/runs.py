@@ -43,7 +43,10 @@ class RunTable(SQLModel, table=True):
 
 
 class EventTable(SQLModel, table=True):
-    """W5 Event: the append-only source of truth. `id` is the feed cursor on SQLite."""
+    """W5 Event: the append-only source of truth. `id` is the feed cursor on SQLite.
+
+    `actor` (people by a pseudonym), `commitment` and `hash` are the run's chain, see `signoff.store.ledger`.
+    """
 
     __tablename__ = "event"
     __table_args__ = (UniqueConstraint("run", "seq"),)
@@ -57,6 +60,9 @@ class EventTable(SQLModel, table=True):
     at: int
     data: bytes | None
     payload_id: int | None = None
+    actor: str | None = None
+    commitment: bytes | None = None
+    hash: bytes | None = None
 
 
 class PayloadTable(SQLModel, table=True):

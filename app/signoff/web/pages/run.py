@@ -6,6 +6,7 @@ from typing import Any
 
 import panel as pn
 
+from signoff.engine.permissions import permitted
 from signoff.engine.views import EventView, FeedEvent, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.live import run_topic
@@ -114,6 +115,9 @@ class _RunPage:
             crumb = Safe(f"{link('/runs', 'Runs')} / {link(f'/runs/{parent}', 'parent run')} / {esc(row.run_id)}")
         if row.business_key:
             about["Key"] = row.business_key
+        if "export_audit" in permitted(self.visitor.person.roles):
+            here = f"/evidence/{row.run_id}"
+            about["Evidence"] = Safe(f"{link(here, 'as a page')} · {link(here + '/bundle', 'as a bundle to check')}")
         self.head.object = heading(Safe(f"{label(title)} {run_badge(row.status)}"), crumb=crumb)
         following = f'<p class="soft said">{esc(explanation.next)}</p>' if explanation.next else ""
         kind = {"stalled": "error", "failed": "error", "succeeded": "success", "paused": "warning"}.get(

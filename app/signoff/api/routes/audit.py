@@ -1,0 +1,44 @@
+"""Evidence of runs: the bundle for programs and the page for people. Reading it is recorded."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse
+
+from signoff.api.auth import Caller, Face, actor_of, allowed
+from signoff.api.schemas import Reason
+from signoff.interchange.evidence_page import evidence_page
+
+router = APIRouter(tags=["audit"])
+
+
+@router.get("/runs/{run_id}/evidence", summary="The evidence bundle of a run", dependencies=[allowed("export_audit")])
+def bundle(run_id: str, signoff: Face, person: Caller) -> Response:
+    """JSON lines that `signoff audit verify` checks without this system."""
+    told = signoff.do("export_audit", actor_of(person), person.tenant, run_id=run_id, format="bundle")
+    lines = signoff.queries.evidence.bundle(person.tenant, run_id, by=told["by"], at=told["at"])
+    name = f'attachment; filename="{run_id}.jsonl"'
+    return PlainTextResponse(
+        "".join(lines),
+        media_type="application/jsonl",
+        headers={"Content-Disposition": name, "Cache-Control": "no-store"},
+    )
+
+
+@router.get("/runs/{run_id}/evidence.html", summary="The evidence of a run as a page",
+            dependencies=[allowed("export_audit")])  # fmt: skip
+def page(run_id: str, signoff: Face, person: Caller) -> Response:
+    """One page without scripts that can be kept or printed."""
+    told = signoff.do("export_audit", actor_of(person), person.tenant, run_id=run_id, format="page")
+    lines = signoff.queries.evidence.bundle(person.tenant, run_id, by=told["by"], at=told["at"])
+    text = evidence_page(signoff.queries, person.tenant, run_id, list(lines))
+    return HTMLResponse(text, headers={"Cache-Control": "no-store", "Content-Security-Policy": POLICY})
+
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+@router.post("/runs/{run_id}/erase", summary="Erase the content of an ended run", dependencies=[allowed("erase_run")])
+def erase(run_id: str, body: Reason, signoff: Face, person: Caller) -> dict[str, object]:
+    """The secret of the run is destroyed; its chain stays."""
+    return signoff.do("erase_run", actor_of(person), person.tenant, run_id=run_id, reason=body.reason)
