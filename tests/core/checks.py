@@ -28,6 +28,7 @@ COMPLETIONS = (
     e.ApprovalSettled,
     e.ApprovalExpired,
     e.StepSkipped,
+    e.StepCompletedByHand,
     e.FormSubmitted,
     e.StepExpired,
     e.SignalReceived,
@@ -91,11 +92,14 @@ class Ledger:
             assert event.fence == self.fences[event.step][-1], "a result of an older claim was accepted"
         if isinstance(event, COMPLETIONS):
             ending = (event.step, was.steps[event.step].generation)
-            skipped_after = isinstance(event, e.StepSkipped) and was.steps[event.step].outcome in ("failed", "expired")
+            past = isinstance(event, e.StepSkipped | e.StepCompletedByHand)
+            skipped_after = past and was.steps[event.step].outcome in ("failed", "expired")
             assert ending not in self.endings or skipped_after, "a step ended twice in one generation"
             self.endings.add(ending)
         if isinstance(event, e.DecisionRecorded):
             self._vote(was, event)
+        if isinstance(event, e.VoteWithdrawn):
+            self.votes.remove((event.step, event.generation, person_key(event.actor.id)))
         self._edges(was, event)
         self.mirror = evolve(self.plan, was, copy)
         self.plan = self.plans.get(self.mirror.digest, self.plan)
@@ -123,7 +127,8 @@ class Ledger:
             edge = self.plan.edges[key]
             assert edge.source == step
             once = (key, was.steps[step].generation)
-            mended = isinstance(event, e.StepSkipped) and was.steps[step].outcome in ("failed", "expired")
+            past = isinstance(event, e.StepSkipped | e.StepCompletedByHand)
+            mended = past and was.steps[step].outcome in ("failed", "expired")
             assert once not in self.edges or mended, f"edge {key} resolved twice"
             if state != "error":
                 self.edges.add(once)

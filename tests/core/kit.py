@@ -303,6 +303,17 @@ class World:
             actor=OPERATOR, reason="Asked the bank.", step=id, happened=happened, output=output, **more
         )
 
+    def by_hand(self, id: str, output: Any = None, **more: Any) -> c.CompleteByHand:
+        return c.CompleteByHand(actor=OPERATOR, reason="Did it myself.", step=id, output=output, **more)
+
+    def reassignment(self, id: str, *add: str, remove: tuple[str, ...] = (), **more: Any) -> c.ReassignStep:
+        return c.ReassignStep(actor=OPERATOR, reason="On leave.", step=id, add=add, remove=remove, **more)
+
+    def withdrawal(self, id: str, who: str, **more: Any) -> c.WithdrawVote:
+        s = self.step(id)
+        made = c.WithdrawVote(actor=person(who), step=id, generation=s.generation, comment="A mistake.")
+        return replace(made, **more)
+
     def pause(self) -> None:
         self.ok(c.PauseRun(actor=OPERATOR, reason="Audit."))
 

@@ -44,7 +44,7 @@ class Rows:
         self.dead: dict[str, DeadLetterPut] = {}
         self.children: set[str] = set()
         self.waits: dict[str, SignalWaitPut] = {}
-        self.voted: dict[tuple[str, int], tuple[str, ...]] = {}
+        self.people: dict[tuple[str, int], dict[str, bool]] = {}
 
     def apply(self, effects: list[Effect]) -> None:
         for effect in effects:
@@ -67,10 +67,14 @@ class Rows:
                 case ApprovalPut():
                     assert (effect.step, effect.generation) not in self.approvals
                     self.approvals[effect.step, effect.generation] = "open"
+                    self.people[effect.step, effect.generation] = dict.fromkeys(effect.roster, False)
                 case ApprovalMoved():
                     assert self.approvals[effect.step, effect.generation] == "open"
                     self.approvals[effect.step, effect.generation] = effect.status
-                    self.voted[effect.step, effect.generation] = effect.voted
+                    people = self.people[effect.step, effect.generation]
+                    for login in effect.removed:
+                        del people[login]
+                    people |= dict.fromkeys(effect.asked, False) | dict.fromkeys(effect.voted, True)
                 case DeadLetterPut():
                     assert effect.step not in self.dead, f"dead letter of {effect.step} was put twice"
                     self.dead[effect.step] = effect
@@ -106,4 +110,5 @@ class Rows:
         for i, generation in approvals:
             approval = state.steps[i].approval
             assert approval is not None
-            assert self.voted.get((i, generation), ()) == tuple(v.person for v in approval.votes)
+            voted = {v.person for v in approval.votes}
+            assert self.people[i, generation] == {p: p in voted for p in approval.roster}

@@ -165,18 +165,23 @@ def sensible(world: World) -> list[c.Command]:
             for who in s.approval.roster:
                 found.append(world.vote(i, who, shown_digest=shown))
             found.append(world.vote(i, s.approval.roster[-1], "rejected"))
+            found.extend(world.withdrawal(i, v.person) for v in s.approval.votes)
             for to in world.plan.steps[i].config.returns_to:  # type: ignore[union-attr]
                 found.append(world.vote(i, s.approval.roster[0], "returned", to=to))
         if waits_for_child(s):
             found += [world.child_ended(i, x) for x in ("succeeded", "succeeded", "rejected", "failed", "cancelled")]
         if implied_signal(world.plan, world.state, i):
             found += [world.message(i), world.message(i, kept=True)]
+        if s.approval and s.status == "waiting":
+            found += [world.reassignment(i, "eve"), world.reassignment(i, "dan", remove=s.approval.roster[:1])]
         if s.status == "outcome_unknown":
+            found.append(world.by_hand(i, {"n": 2}))
             found += [world.outcome(i, True, {"n": 1}), world.outcome(i, False)]
     for i, s in world.state.steps.items():
         if s.status in ("failed", "expired"):
             found.append(world.retry(i, seen_sequence=world.state.sequence))
             found.append(world.skip(i, output={"n": 1}))
+            found.append(world.by_hand(i, {"n": 2}))
     if world.run == "paused":
         found.append(c.ResumeRun(actor=OPERATOR, reason="On we go."))
     if world.run == "stalled":
@@ -226,6 +231,13 @@ def mischief(world: World) -> Iterator[c.Command]:
         yield world.returning(i, "ann", comment=" ")
         yield world.returning(i, "eve", generation=s.generation - 1)
         yield c.CheckApprovers(actor=CLOCK, step=i)
+        yield world.by_hand(i)
+        yield world.by_hand(i, {"n": "text"})
+        yield world.withdrawal(i, "ANN")
+        yield world.withdrawal(i, "dan", generation=s.generation - 1)
+        yield world.reassignment(i, "EVE", remove=("bob",))
+        yield world.reassignment(i, "olga", seen_sequence=1)
+        yield world.reassignment(i, remove=("ann", "bob", "cem", "eve"))
         yield world.retry(i, seen_sequence=1)
         yield world.retry(i, new_effect=True)
         yield world.replay(i)

@@ -85,7 +85,7 @@ def test_who_decided_a_step_that_must_differ_is_not_named_in_the_other_one() -> 
     told = world.explain().of("q")
     assert told.waits_for == ("bob", "cem")
     assert "Ann" not in told.sentence
-    assert world.explain(reader="ann").of("q").actions == ()
+    assert world.explain(reader="ann").of("q").actions == ("reassign_step",)
     refused = world.no(world.vote("q", "ann"))
     assert refused.message == "You decided another step of this run, so you may not decide 'Q' as well."
     world.approve("q", "bob")

@@ -109,8 +109,8 @@ def test_c05_nobody_approves_their_own_request() -> None:
         refusal = world.no(replace(world.vote("p", "ann"), actor=actor))
         assert (refusal.code, refusal.evidence) == ("own_request", True)
         assert refusal.message == "You started this run, so you may not decide 'P' yourself."
-    assert world.explain(reader="ann").of("p").actions == ()
-    assert world.explain(reader="bob").of("p").actions == ("decide",)
+    assert world.explain(reader="ann").of("p").actions == ("reassign_step",)
+    assert world.explain(reader="bob").of("p").actions == ("decide", "reassign_step")
 
 
 def test_c05_where_the_definition_allows_it_the_requester_decides() -> None:

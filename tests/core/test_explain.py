@@ -74,7 +74,7 @@ def test_a_stalled_run_says_what_can_be_done() -> None:
     found = world.explain()
     assert found.sentence == "The run needs a person. 'A' failed: It broke."
     assert found.next == "An operator retries or skips the step, mends the input, or cancels the run."
-    assert found.of("a").actions == ("retry_step", "skip_step")
+    assert found.of("a").actions == ("retry_step", "skip_step", "complete_step")
     assert found.actions == ("pause_run", "edit_input", "cancel_run", "terminate_run")
 
 
@@ -85,7 +85,7 @@ def test_only_what_the_reader_may_do_is_offered() -> None:
     assert (found.actions, found.of("a").actions, found.of("p").actions) == ((), (), ("decide",))
     assert world.explain(may=("decide",), reader="dan").of("p").actions == ()
     assert world.explain(may=("retry_step",), reader="bob").of("p").actions == ()
-    assert world.explain(reader="BOB").of("p").actions == ("decide",)
+    assert world.explain(reader="BOB").of("p").actions == ("decide", "reassign_step")
 
 
 def test_stopping_pausing_and_ends() -> None:

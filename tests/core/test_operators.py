@@ -233,7 +233,7 @@ def test_a_paused_run_hands_out_nothing_and_asks_nobody() -> None:
     claim = c.ClaimActivity(actor=person("w1"), step="a", generation=1, attempt=step.attempt)
     assert world.no(claim).code == "not_claimable"
     assert world.no(world.vote("p", "ann")).code == "paused"
-    assert world.explain().of("p").actions == ()
+    assert world.explain().of("p").actions == ("reassign_step",)
     world.resume()
     world.done("a")
     world.approve("p", "ann")

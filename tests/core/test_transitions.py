@@ -213,6 +213,10 @@ def built(kind: StepKind, status: StepStatus) -> World:
     """A world whose `x` is of that kind and status."""
     if (kind, status) == (StepKind.ACTIVITY, StepStatus.WAITING):
         return polling()
+    if (kind, status) == (StepKind.APPROVAL, StepStatus.WAITING):
+        world = alone(kind, required=2)
+        world.approve("x", "ann")
+        return world
     return BUILD[status](kind)
 
 
@@ -236,6 +240,9 @@ def command(world: World, kind: type[c.Command], step: str = "x") -> c.Command:
         c.ReplayDeadLetter: lambda: world.replay(step),
         c.SkipStep: lambda: world.skip(step),
         c.ResolveOutcome: lambda: world.outcome(step, True),
+        c.CompleteByHand: lambda: world.by_hand(step),
+        c.ReassignStep: lambda: world.reassignment(step, "eve"),
+        c.WithdrawVote: lambda: world.withdrawal(step, "ann"),
         c.PauseRun: lambda: c.PauseRun(actor=OPERATOR, reason="Audit."),
         c.ResumeRun: lambda: c.ResumeRun(actor=OPERATOR, reason="Audit."),
         c.CancelRun: lambda: c.CancelRun(actor=OPERATOR, reason="Audit."),
@@ -328,6 +335,9 @@ def held(status: RunStatus, kind: type[c.Command]) -> tuple[World, str]:
         c.ReplayDeadLetter: "broken",
         c.SkipStep: "broken",
         c.ResolveOutcome: "lost",
+        c.CompleteByHand: "broken",
+        c.ReassignStep: "p",
+        c.WithdrawVote: "p",
     }.get(kind, "busy")
     steps = [activity("busy"), activity("idle"), activity("broken"), activity("lost", effect="at_most_once")]
     world = World(document(*steps, approval("p"), form("f"), signal("s"), subflow("sub")))

@@ -16,11 +16,11 @@ from typing import Any
 from signoff.core.codec import encode_event, encode_snapshot
 from signoff.core.document import write_document
 from tests.core.kit import World
-from tests.golden import shapes_of_time, shapes_of_undoing, shapes_of_waiting, shapes_of_work
+from tests.golden import shapes_of_people, shapes_of_time, shapes_of_undoing, shapes_of_waiting, shapes_of_work
 from tests.golden.files import HISTORIES
 from tests.golden.shapes import SHAPES
 
-OTHERS = (shapes_of_time, shapes_of_undoing, shapes_of_waiting, shapes_of_work)
+OTHERS = (shapes_of_people, shapes_of_time, shapes_of_undoing, shapes_of_waiting, shapes_of_work)
 """Imported for what they add to `SHAPES`."""
 
 

@@ -113,6 +113,28 @@ class Resolve(Operate):
     output: Any = None
 
 
+class Complete(Operate):
+    """An activity that somebody did by hand, and what came of it."""
+
+    step: str
+    output: Any = None
+
+
+class Reassign(Operate):
+    """Whom to ask as well and whom no more, by login, at an open approval or form."""
+
+    step: str
+    add: list[str] = Field(default_factory=list, max_length=500)
+    remove: list[str] = Field(default_factory=list, max_length=500)
+
+
+class Withdrawal(Body):
+    """Take one's own vote back, on the generation that was read."""
+
+    generation: int = Field(ge=1)
+    comment: str = Field(default="", max_length=10_000)
+
+
 class EditInput(Operate):
     """The whole new input."""
 

@@ -135,6 +135,13 @@ def answered(
             "Nothing to do.",
             known=same,
         )
+    return settled_before(plan, state, step_id)
+
+
+def settled_before(plan: Plan, state: RunState, step_id: str) -> Rejection | None:
+    """Settled by somebody, or the time was up."""
+    step = state.steps[step_id]
+    label, words = plan.label(step_id), words_of(plan, step_id)
     if step.status in (StepStatus.SUCCEEDED, StepStatus.REJECTED) and step.approval:
         last = step.approval.votes[-1]
         return Rejection(

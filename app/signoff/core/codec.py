@@ -101,6 +101,7 @@ DATA_EVENTS: tuple[str, ...] = (
     e.ItemSucceeded.wire,
     e.ItemsSucceeded.wire,
     e.EffectConfirmed.wire,
+    e.StepCompletedByHand.wire,
     e.ApprovalSettled.wire,
     e.FormSubmitted.wire,
     e.SignalReceived.wire,

@@ -98,6 +98,15 @@ class Decide(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawVote(Command):
+    """A person takes their own vote back while the approval is open."""
+
+    step: str
+    generation: int
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitForm(Command):
     """A person fills in an open form. `shown_digest` names what they were looking at."""
 
@@ -217,6 +226,23 @@ class ResolveOutcome(OperatorCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteByHand(OperatorCommand):
+    """Say that an activity was done by hand, and what came of it."""
+
+    step: str
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignStep(OperatorCommand):
+    """Ask other people: logins to add to and to remove from those asked by an open approval or form."""
+
+    step: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditInput(OperatorCommand):
     """Mend the run's input so that a mapping or condition can be evaluated; then retry the step."""
 
@@ -240,6 +266,7 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     ExpireLease,
     FireTimer,
     Decide,
+    WithdrawVote,
     SubmitForm,
     ReturnForm,
     ReceiveSignal,
@@ -253,6 +280,8 @@ ALL_COMMANDS: tuple[type[Command], ...] = (
     ReplayDeadLetter,
     SkipStep,
     ResolveOutcome,
+    CompleteByHand,
+    ReassignStep,
     EditInput,
     MigrateRun,
 )

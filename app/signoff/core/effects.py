@@ -96,12 +96,17 @@ class ApprovalPut:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalMoved:
-    """An approval or form closed (as its outcome, `failed`, `skipped`, `cancelled`) or got a vote (`open`)."""
+    """An approval or form closed (as its outcome, `failed`, `skipped`, `cancelled`), or its people changed (`open`).
+
+    `voted` are all who have voted, `asked` are newly or again asked, `removed` are asked no more.
+    """
 
     step: str
     generation: int
     status: str
     voted: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from signoff.core.outcome_events import EffectConfirmed as EffectConfirmed
 from signoff.core.outcome_events import EffectDenied as EffectDenied
 from signoff.core.outcome_events import OutcomeUnknown as OutcomeUnknown
 from signoff.core.outcome_events import ProbeFoundNothing as ProbeFoundNothing
+from signoff.core.outcome_events import StepCompletedByHand as StepCompletedByHand
 from signoff.core.people_events import ApprovalExpired as ApprovalExpired
 from signoff.core.people_events import ApprovalOpened as ApprovalOpened
 from signoff.core.people_events import ApprovalSettled as ApprovalSettled
@@ -33,6 +34,8 @@ from signoff.core.people_events import DecisionRecorded as DecisionRecorded
 from signoff.core.people_events import FormOpened as FormOpened
 from signoff.core.people_events import FormSubmitted as FormSubmitted
 from signoff.core.people_events import FormVoided as FormVoided
+from signoff.core.people_events import PeopleReassigned as PeopleReassigned
+from signoff.core.people_events import VoteWithdrawn as VoteWithdrawn
 from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
 from signoff.core.undo_events import CompensationFailed as CompensationFailed
@@ -330,11 +333,14 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     OutcomeUnknown,
     EffectConfirmed,
     EffectDenied,
+    StepCompletedByHand,
     StepFailed,
     WaitArmed,
     WaitElapsed,
     ApprovalOpened,
     DecisionRecorded,
+    VoteWithdrawn,
+    PeopleReassigned,
     ApprovalSettled,
     ApprovalExpired,
     ApprovalVoided,

@@ -38,6 +38,9 @@ ALL_ACTIONS: tuple[str, ...] = (
     "skip_step",
     "confirm_effect",
     "deny_effect",
+    "complete_step",
+    "reassign_step",
+    "withdraw_vote",
     "pause_run",
     "resume_run",
     "cancel_run",
@@ -218,6 +221,9 @@ def _step(
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
     if reader and not find_person(reader, waits_for):
         actions = [a for a in actions if a not in ("decide", "submit_form")]
+    voted = step.approval.votes if step.approval else ()
+    if reader and not find_person(reader, (v.person for v in voted)):
+        actions = [a for a in actions if a != "withdraw_vote"]
     return StepExplanation(
         step=step_id,
         label=definition.label,
@@ -241,6 +247,7 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
     actions = []
     if step.approval and step.status is StepStatus.WAITING and state.status is not RunStatus.PAUSED:
         actions.append("submit_form" if plan.steps[step_id].kind is StepKind.FORM else "decide")
+        actions += ["withdraw_vote"] if step.approval.votes else []
     if step.status is StepStatus.OUTCOME_UNKNOWN:
         actions += ["confirm_effect", "deny_effect"]
     unhandled = not step.outcome or needs_somebody(plan, state, step_id)
@@ -249,6 +256,10 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
     open_now = (StepStatus.FAILED, StepStatus.EXPIRED, StepStatus.SCHEDULED, StepStatus.RETRYING, StepStatus.WAITING)
     if step.status in open_now and unhandled and plan.steps[step_id].is_skippable:
         actions.append("skip_step")
+    if plan.steps[step_id].kind is StepKind.ACTIVITY and step.status in open_now and unhandled:
+        actions.append("complete_step")
+    if step.approval and step.status is StepStatus.WAITING:
+        actions.append("reassign_step")
     return tuple(actions)
 
 
@@ -315,6 +326,8 @@ def _open_words(
 def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, str]:
     label, when = f"'{plan.label(step_id)}'", clock(step.since)
     match step.status:
+        case StepStatus.SUCCEEDED if step.by_hand:
+            return f"{label} was done by hand by {step.by_hand} on {when}.", ""
         case StepStatus.SUCCEEDED:
             done = {
                 "approved": "was approved",

@@ -98,6 +98,15 @@ class RunCheck:
                 yield "stale_result", f"{message}, but {step.fence} was the newest claim."
             case e.DecisionRecorded():
                 yield from self._vote(was, step, event)
+            case e.VoteWithdrawn():
+                key = (event.step, event.generation, person_key(event.actor.id))
+                if key not in self._votes or step.status is not StepStatus.WAITING:
+                    yield "vote_not_given", f"{event.actor.shown} withdrew a vote on '{event.step}' that was not there."
+                self._votes.discard(key)
+            case e.PeopleReassigned() if step.approval:
+                lost = [v.name for v in step.approval.votes if find_person(v.person, event.roster) is None]
+                if lost:
+                    yield "vote_removed", f"Reassigning '{event.step}' took the vote of {', '.join(lost)} away."
             case e.ApprovalSettled(outcome="approved") if step.approval:
                 given = len({person_key(v.person) for v in step.approval.votes if v.outcome == "approved"})
                 if given < step.approval.required:
@@ -133,7 +142,8 @@ class RunCheck:
         old, new = was.steps.get(step), self.state.steps.get(step)
         if old is None or new is None or old is new or old.generation != new.generation:
             return
-        past = new.status is StepStatus.SKIPPED and old.status in (StepStatus.FAILED, StepStatus.EXPIRED)
+        gone_past = new.status is StepStatus.SKIPPED or bool(new.by_hand)
+        past = gone_past and old.status in (StepStatus.FAILED, StepStatus.EXPIRED)
         undone = bool(was.undo and (new.undo or old.undo)) and old.status is not StepStatus.COMPENSATED
         if old.status in FINAL_STEPS and not past and not undone and not was.is_terminal:
             message = f"'{step}' was {old.status}, and '{event.wire}' changed it in the same generation."

@@ -1,4 +1,4 @@
-"""Events about answers that were lost: what a probe found, what nobody knows, what a person said."""
+"""Events about work that no worker answered for: what a probe found, what nobody knows, what a person said or did."""
 
 from __future__ import annotations
 
@@ -48,3 +48,15 @@ class EffectDenied(StepEvent):
     generation: int
     actor: Actor
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCompletedByHand(StepEvent):
+    """Somebody did the work without a worker and says what came of it: the step succeeded with this output."""
+
+    wire: ClassVar[str] = "step.completed_by_hand"
+    generation: int
+    actor: Actor
+    reason: str
+    output: Any = None
+    edges: Edges = ()

@@ -43,6 +43,31 @@ class DecisionRecorded(StepEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VoteWithdrawn(StepEvent):
+    """A person took their vote back while the approval was open; they may vote again."""
+
+    wire: ClassVar[str] = "approval.vote_withdrawn"
+    generation: int
+    round: int
+    actor: Actor
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleReassigned(StepEvent):
+    """An operator changed who is asked by an open approval or form; votes so far count on."""
+
+    wire: ClassVar[str] = "people.reassigned"
+    generation: int
+    actor: Actor
+    reason: str
+    roster: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    directory_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalSettled(StepEvent):
     """The decisions so far settle the approval as approved or rejected."""
 

@@ -32,7 +32,15 @@ from signoff.core.effects import (
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
-from signoff.core.states import CLAIMABLE_RUNS, RunState, RunStatus, StepStatus, TimerKind, waits_for_child
+from signoff.core.states import (
+    CLAIMABLE_RUNS,
+    ApprovalState,
+    RunState,
+    RunStatus,
+    StepStatus,
+    TimerKind,
+    waits_for_child,
+)
 
 AttemptKey = tuple[str, int, int, int]
 """Step, generation, item, attempt."""
@@ -304,27 +312,41 @@ def _approvals(
     plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
 ) -> None:
     """Rows of approvals and forms: opened, answered, closed where the new state no longer asks in that generation."""
-    asked: dict[tuple[str, int], int] = {}
+    asked: dict[tuple[str, int], ApprovalState | None] = {}
     for step in touched:
         if implies_open_approval(before, step):
             old = before.steps[step]
-            asked[step, old.generation] = len(old.approval.votes) if old.approval else 0
+            asked[step, old.generation] = old.approval
     gone = [i for i in before.steps if i not in after.steps and implies_open_approval(before, i)]
     out += [ApprovalMoved(i, before.steps[i].generation, "cancelled") for i in gone]
     for event in events:
         if isinstance(event, e.ApprovalOpened | e.FormOpened):
             out.append(_asked(plan, event))
-            asked[event.step, event.generation] = 0
-    for (step, generation), votes_before in asked.items():
+            asked[event.step, event.generation] = ApprovalState(event.roster, 0, "", requester_may_decide=True)
+    for (step, generation), was in asked.items():
         state = after.steps[step]
         if state.generation != generation:
             out.append(ApprovalMoved(step, generation, "cancelled"))
             continue
-        voted = tuple(v.person for v in state.approval.votes) if state.approval else ()
+        moved = _people_moved(was, state.approval)
         if not implies_open_approval(after, step):
-            out.append(ApprovalMoved(step, generation, state.outcome or "cancelled", voted))
-        elif len(voted) > votes_before:
-            out.append(ApprovalMoved(step, generation, "open", voted))
+            moved = moved or ((), (), ())
+            out.append(ApprovalMoved(step, generation, state.outcome or "cancelled", *moved))
+        elif moved:
+            out.append(ApprovalMoved(step, generation, "open", *moved))
+
+
+People = tuple[str, ...]
+
+
+def _people_moved(was: ApprovalState | None, now: ApprovalState | None) -> tuple[People, People, People] | None:
+    """(voted, newly or again asked, asked no more) where that differs from before."""
+    if was is None or now is None or (was.roster == now.roster and was.votes == now.votes):
+        return None
+    voted = tuple(v.person for v in now.votes)
+    again = tuple(v.person for v in was.votes if v.person not in voted)
+    added = tuple(p for p in now.roster if p not in was.roster)
+    return voted, (*again, *added), tuple(p for p in was.roster if p not in now.roster)
 
 
 def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
@@ -357,6 +379,9 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
             case e.ApprovalOpened() | e.FormOpened():
                 roster = list(event.roster)
                 out.append(Notice(event.wire, event.step, {"label": plan.label(event.step), "roster": roster}))
+            case e.PeopleReassigned():
+                data = {"label": plan.label(event.step), "roster": list(event.added), "removed": list(event.removed)}
+                out.append(Notice(event.wire, event.step, data))
             case e.WorkReturned():
                 data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
                 out.append(Notice("work.returned", event.step, data))

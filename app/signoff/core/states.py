@@ -137,6 +137,7 @@ class ApprovalState:
         requester_may_decide: False where the person who started the run may not.
         votes: in the order in which they were given.
         excluded: who would be asked, had they not decided an earlier step.
+        assigned: who is asked because an operator named them.
     """
 
     roster: tuple[str, ...]
@@ -145,6 +146,7 @@ class ApprovalState:
     requester_may_decide: bool
     votes: tuple[Vote, ...] = ()
     excluded: tuple[str, ...] = ()
+    assigned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,7 @@ class StepState:
         cause: id of the step that blocks this one.
         key: of the message that a signal step waits for.
         child: id of the newest run that a subflow step started.
+        by_hand: name of who did the work without a worker, "" where a worker did.
     """
 
     status: StepStatus = StepStatus.PENDING
@@ -250,6 +253,7 @@ class StepState:
     polls: int = 0
     items: ItemsState | None = None
     undo: int = 0
+    by_hand: str = ""
 
     @property
     def tries(self) -> int:

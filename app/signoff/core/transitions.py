@@ -24,6 +24,7 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.ExpireLease,
     c.FireTimer,
     c.Decide,
+    c.WithdrawVote,
     c.SubmitForm,
     c.ReturnForm,
     c.ReceiveSignal,
@@ -33,6 +34,8 @@ STEP_COMMANDS: tuple[type[c.Command], ...] = (
     c.ReplayDeadLetter,
     c.SkipStep,
     c.ResolveOutcome,
+    c.CompleteByHand,
+    c.ReassignStep,
 )
 RUN_COMMANDS: tuple[type[c.Command], ...] = (
     c.StartRun,
@@ -57,10 +60,26 @@ _USUAL: Row = {
     c.ReplayDeadLetter: "no_dead_letter",
     c.SkipStep: "cannot_skip_now",
     c.ResolveOutcome: "not_in_doubt",
+    c.CompleteByHand: "not_an_activity",
+    c.ReassignStep: "unknown_step",
+    c.WithdrawVote: "unknown_step",
 }
 _BASE: Mapping[StepKind, Row] = {
-    StepKind.ACTIVITY: {**_USUAL, **_NO_RESULT, **_NO_FORM, c.Decide: "unknown_step"},
-    StepKind.APPROVAL: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "not_open"},
+    StepKind.ACTIVITY: {
+        **_USUAL,
+        **_NO_RESULT,
+        **_NO_FORM,
+        c.Decide: "unknown_step",
+        c.CompleteByHand: "cannot_complete_now",
+    },
+    StepKind.APPROVAL: {
+        **_USUAL,
+        **_NO_ACTIVITY,
+        **_NO_FORM,
+        c.Decide: "not_open",
+        c.WithdrawVote: "not_open",
+        c.ReassignStep: "not_open",
+    },
     StepKind.WAIT: {**_USUAL, **_NO_ACTIVITY, **_NO_FORM, c.Decide: "unknown_step"},
     StepKind.SUBFLOW: {
         **_USUAL,
@@ -82,6 +101,7 @@ _BASE: Mapping[StepKind, Row] = {
         c.Decide: "unknown_step",
         c.SubmitForm: "not_open",
         c.ReturnForm: "not_open",
+        c.ReassignStep: "not_open",
     },
 }
 _MENDABLE: Row = {c.RetryStep: ACCEPTED, c.SkipStep: ACCEPTED}
@@ -92,6 +112,7 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
         c.ClaimActivity: ACCEPTED,
         c.FireTimer: ACCEPTED,
         c.SkipStep: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
     },
     (StepKind.ACTIVITY, StepStatus.RUNNING): {
         c.CompleteActivity: ACCEPTED,
@@ -99,18 +120,29 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
         c.ExpireLease: ACCEPTED,
         c.FireTimer: ACCEPTED,
         c.SkipStep: "effect_under_way",
+        c.CompleteByHand: "effect_under_way",
     },
     (StepKind.ACTIVITY, StepStatus.RETRYING): {
         c.FailActivity: "already_known",
         c.FireTimer: ACCEPTED,
         c.SkipStep: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
     },
-    (StepKind.ACTIVITY, StepStatus.WAITING): {c.FireTimer: ACCEPTED, c.SkipStep: ACCEPTED},
-    (StepKind.ACTIVITY, StepStatus.OUTCOME_UNKNOWN): {c.SkipStep: "outcome_unknown", c.ResolveOutcome: ACCEPTED},
+    (StepKind.ACTIVITY, StepStatus.WAITING): {
+        c.FireTimer: ACCEPTED,
+        c.SkipStep: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
+    },
+    (StepKind.ACTIVITY, StepStatus.OUTCOME_UNKNOWN): {
+        c.SkipStep: "outcome_unknown",
+        c.ResolveOutcome: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
+    },
     (StepKind.ACTIVITY, StepStatus.SUCCEEDED): {c.CompleteActivity: "already_known"},
     (StepKind.ACTIVITY, StepStatus.FAILED): {
         **_MENDABLE,
         c.ReplayDeadLetter: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
         c.FailActivity: "already_known",
     },
     (StepKind.ACTIVITY, StepStatus.SKIPPED): {},
@@ -121,12 +153,14 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
     (StepKind.APPROVAL, StepStatus.WAITING): {
         c.FireTimer: ACCEPTED,
         c.Decide: ACCEPTED,
+        c.WithdrawVote: ACCEPTED,
+        c.ReassignStep: ACCEPTED,
         c.CheckApprovers: "still_decidable",
         c.SkipStep: ACCEPTED,
     },
-    (StepKind.APPROVAL, StepStatus.SUCCEEDED): {c.Decide: "already_handled"},
-    (StepKind.APPROVAL, StepStatus.REJECTED): {c.Decide: "already_handled"},
-    (StepKind.APPROVAL, StepStatus.EXPIRED): {**_MENDABLE, c.Decide: "expired"},
+    (StepKind.APPROVAL, StepStatus.SUCCEEDED): {c.Decide: "already_handled", c.WithdrawVote: "already_handled"},
+    (StepKind.APPROVAL, StepStatus.REJECTED): {c.Decide: "already_handled", c.WithdrawVote: "already_handled"},
+    (StepKind.APPROVAL, StepStatus.EXPIRED): {**_MENDABLE, c.Decide: "expired", c.WithdrawVote: "expired"},
     (StepKind.APPROVAL, StepStatus.FAILED): _MENDABLE,
     (StepKind.APPROVAL, StepStatus.SKIPPED): {},
     (StepKind.APPROVAL, StepStatus.NOT_TAKEN): {},
@@ -164,6 +198,7 @@ _SPECIAL: Mapping[tuple[StepKind, StepStatus], Row] = {
         c.FireTimer: ACCEPTED,
         c.SubmitForm: ACCEPTED,
         c.ReturnForm: ACCEPTED,
+        c.ReassignStep: ACCEPTED,
         c.CheckApprovers: "still_decidable",
         c.SkipStep: ACCEPTED,
     },
@@ -245,6 +280,9 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ReplayDeadLetter: ACCEPTED,
         c.SkipStep: ACCEPTED,
         c.ResolveOutcome: ACCEPTED,
+        c.WithdrawVote: "paused",
+        c.ReassignStep: ACCEPTED,
+        c.CompleteByHand: ACCEPTED,
     },
     RunStatus.CANCELLING: {
         c.ClaimActivity: "not_claimable",
@@ -261,6 +299,9 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ReplayDeadLetter: "stopping",
         c.SkipStep: "cannot_skip_now",
         c.ResolveOutcome: "not_in_doubt",
+        c.WithdrawVote: "not_open",
+        c.ReassignStep: "not_open",
+        c.CompleteByHand: "stopping",
     },
     RunStatus.TERMINATED: {
         c.ClaimActivity: "not_claimable",
@@ -277,6 +318,9 @@ HELD_TABLE: Mapping[RunStatus, Row] = {
         c.ReplayDeadLetter: "run_over",
         c.SkipStep: "run_over",
         c.ResolveOutcome: "run_over",
+        c.WithdrawVote: "run_over",
+        c.ReassignStep: "run_over",
+        c.CompleteByHand: "run_over",
     },
 }
 """What commands on steps meet where the run holds them back: each on a step that would accept it while the run
@@ -289,6 +333,7 @@ _UNDO: Row = {
     c.RetryStep: "stopping",
     c.ReplayDeadLetter: "stopping",
     c.SkipStep: "cannot_skip_now",
+    c.CompleteByHand: "stopping",
 }
 UNDO_TABLE: Mapping[StepStatus, Row] = {
     StepStatus.SUCCEEDED: _UNDO,
@@ -320,7 +365,7 @@ STEP_MOVES: frozenset[tuple[StepStatus, StepStatus]] = frozenset(
         "pending": "scheduled waiting failed blocked not_taken cancelled",
         "scheduled": "running retrying succeeded skipped cancelled failed pending",
         "running": "scheduled succeeded retrying waiting cancelled failed compensated",
-        "retrying": "scheduled failed outcome_unknown skipped cancelled pending",
+        "retrying": "scheduled succeeded failed outcome_unknown skipped cancelled pending",
         "outcome_unknown": "succeeded cancelled pending",
         "waiting": "scheduled succeeded rejected expired failed skipped cancelled pending",
         "succeeded": "pending scheduled failed",

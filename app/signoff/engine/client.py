@@ -13,18 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from signoff.core.states import Actor
+from signoff.engine.answers import Answers
+from signoff.engine.answers import Port as Port
 from signoff.engine.views import FeedEvent
 
 if TYPE_CHECKING:
     from signoff.engine.queries import Queries
-
-
-class Port(Protocol):
-    """Where requests go. `call` blocks until the engine has committed (or refused) and may be used from any thread."""
-
-    def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and return its answer; raises the `SignoffError` the engine answered with."""
-        ...
 
 
 class Feed(Protocol):
@@ -35,25 +29,13 @@ class Feed(Protocol):
         ...
 
 
-class Signoff:
+class Signoff(Answers):
     """Everything a person, a program or a page can do."""
 
     def __init__(self, port: Port, queries: Queries, feed: Feed) -> None:
-        self.port = port
+        super().__init__(port)
         self.queries = queries
         self.feed = feed
-
-    def do(self, what: str, actor: Actor, tenant: str, /, *, idempotency_key: str = "", **args: Any) -> dict[str, Any]:
-        """Send any request by name; the methods below are its typed forms."""
-        return self.port.call(
-            {
-                "do": what,
-                "tenant": tenant,
-                "actor": {"kind": actor.kind, "id": actor.id, "name": actor.name, "channel": actor.channel},
-                "key": idempotency_key,
-                "args": args,
-            }
-        )
 
     # Definitions
 
@@ -119,100 +101,6 @@ class Signoff:
             business_key=business_key,
         )
 
-    def decide(
-        self,
-        actor: Actor,
-        tenant: str,
-        run_id: str,
-        step: str,
-        outcome: str,
-        *,
-        generation: int,
-        comment: str = "",
-        shown_digest: str = "",
-        to: str = "",
-        idempotency_key: str = "",
-    ) -> dict[str, Any]:
-        """Approve, reject or return; answers {"sequence", "status", "step_status"}.
-
-        Args:
-            actor: the person who decides.
-            tenant: whose run it is.
-            run_id: the run.
-            step: the approval.
-            outcome: `approved`, `rejected` or `returned`.
-            generation: of the approval that was read.
-            comment: for the record; needed where the definition says so.
-            shown_digest: names exactly what was read; "" for whatever is shown now.
-            to: with `returned`, the step to which the work goes back where there is a choice.
-            idempotency_key: the same key gets the same answer.
-        """
-        return self.do(
-            "decide",
-            actor,
-            tenant,
-            idempotency_key=idempotency_key,
-            run_id=run_id,
-            step=step,
-            outcome=outcome,
-            generation=generation,
-            comment=comment,
-            shown_digest=shown_digest,
-            to=to,
-        )
-
-    def submit_form(
-        self,
-        actor: Actor,
-        tenant: str,
-        run_id: str,
-        step: str,
-        values: dict[str, Any],
-        *,
-        generation: int,
-        shown_digest: str = "",
-        idempotency_key: str = "",
-    ) -> dict[str, Any]:
-        """Fill in a form; answers like `decide`. InvalidInput names every wrong field, and nothing is stored then."""
-        return self.do(
-            "submit_form",
-            actor,
-            tenant,
-            idempotency_key=idempotency_key,
-            run_id=run_id,
-            step=step,
-            values=values,
-            generation=generation,
-            shown_digest=shown_digest,
-        )
-
-    def return_form(
-        self,
-        actor: Actor,
-        tenant: str,
-        run_id: str,
-        step: str,
-        comment: str,
-        *,
-        generation: int,
-        shown_digest: str = "",
-        to: str = "",
-        idempotency_key: str = "",
-    ) -> dict[str, Any]:
-        """Send the work back instead of filling in a form; `to` names the step where there is a choice."""
-        return self.do(
-            "return_form",
-            actor,
-            tenant,
-            idempotency_key=idempotency_key,
-            run_id=run_id,
-            step=step,
-            comment=comment,
-            generation=generation,
-            shown_digest=shown_digest,
-            to=to,
-        )
-
     def send_signal(
         self,
         actor: Actor,
@@ -266,7 +154,8 @@ class Signoff:
     ) -> dict[str, Any]:
         """An operator command: `pause_run`, `resume_run`, `cancel_run`, `terminate_run`, `retry_step`
         (step=, new_effect=), `skip_step` (step=, output=), `replay_dead_letter` (step=),
-        `confirm_effect` (step=, output=), `deny_effect` (step=),
+        `confirm_effect` (step=, output=), `deny_effect` (step=), `complete_step` (step=, output=),
+        `reassign_step` (step=, add=, remove=),
         `edit_input` (input=), `migrate_run` (plan=)."""  # noqa: D205, D209
         return self.do(
             name,

@@ -7,11 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from signoff.core.answering import must_differ, why_not
+from signoff.core.answering import closed, must_differ, why_not
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
 from signoff.core.plan import Plan
+from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
 from signoff.engine.bulk_queries import BulkQueries
@@ -285,17 +286,20 @@ class Queries(DefinitionQueries, WorkQueries):
         found = r.find_approval(self._reader, tenant, login, run_id, step)
         return self._inbox_item(found, login) if found else None
 
-    def _why_not(self, plan: Plan, x: r.ApprovalRecord, login: str) -> str:
-        """Why the person may not answer it now, as the core would say when they tried; "" where they may."""
+    def _closed(self, plan: Plan, x: r.ApprovalRecord) -> bool:
+        return closed(plan, x.state, x.step, self._now()) is not None
+
+    def _why_not(self, plan: Plan, x: r.ApprovalRecord, login: str) -> Rejection | None:
+        """Why the person may not answer it now, as the core would say when they tried; None where they may."""
         step = x.state.steps.get(x.step)
         if step is None or x.step not in plan.steps or step.generation != x.generation or step.approval is None:
-            return f"This is {x.status}."
-        refused = why_not(plan, x.state, x.step, login, now=self._now())
-        return refused.message if refused else ""
+            return Rejection("not_open", f"This is {x.status}.")
+        return why_not(plan, x.state, x.step, login, now=self._now())
 
     def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
         plan = self._plans.get(x.version_id)
         refused = self._why_not(plan, x, login)
+        open_now = x.status == "open" and x.kind == "approval" and x.step in x.state.steps
         step = plan.steps.get(x.step)
         config = step.config if step else None
         targets = config.returns_to if isinstance(config, ApprovalConfig | FormConfig) else ()
@@ -323,7 +327,11 @@ class Queries(DefinitionQueries, WorkQueries):
             fields=config.fields if isinstance(config, FormConfig) else (),
             prefill=x.opened.get("prefill") or {},
             may_decide=not refused,
-            why_not=refused,
+            why_not=refused.message if refused else "",
+            may_withdraw=open_now
+            and refused is not None
+            and refused.code == "already_decided"
+            and not self._closed(plan, x),
             version=x.version,
             digest=x.digest,
         )

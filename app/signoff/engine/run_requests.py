@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from signoff.core import commands as c
+from signoff.core.decide.reassigning import MAX_ASKED
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
@@ -107,6 +108,33 @@ def decide(tx: Transaction, r: Request) -> Answer:
     )
 
 
+def withdraw_vote(tx: Transaction, r: Request) -> Answer:
+    """A person takes their vote back."""
+    return _on_run(
+        tx,
+        r,
+        c.WithdrawVote(
+            actor=r.actor,
+            step=required(r.args, "step"),
+            generation=required(r.args, "generation", int),
+            comment=str(r.args.get("comment") or ""),
+        ),
+    )
+
+
+def logins(value: object, name: str) -> tuple[str, ...]:
+    """Logins from the argument of a request.
+
+    Raises:
+        InvalidInput: it is no list of texts, or a very long one.
+    """
+    if not isinstance(value, list | tuple) or not all(isinstance(x, str) and len(x) <= 200 for x in value):
+        raise InvalidInput(f"'{name}' must be a list of logins.", remedy="Correct the request.")
+    if len(value) > MAX_ASKED:
+        raise InvalidInput(f"'{name}' holds more than {MAX_ASKED} logins.", remedy="Ask fewer people.")
+    return tuple(value)
+
+
 class OperatorRequest:
     """The handler of one operator command; previews build the same command without sending it."""
 
@@ -125,6 +153,9 @@ class OperatorRequest:
             extra["step"] = required(args, "step")
         if not isinstance(extra.get("compensate", False), bool):
             raise InvalidInput("'compensate' must be true or false.", remedy="Correct the request.")
+        for name in ("add", "remove"):
+            if name in extra:
+                extra[name] = logins(extra[name], name)
         if "input" in self._names:
             extra["input"] = required(args, "input", dict)
         return self._cls(
@@ -161,6 +192,7 @@ def answer_of(state: RunState, step: str) -> Answer:
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "start_run": start_run,
     "decide": decide,
+    "withdraw_vote": withdraw_vote,
     "submit_form": submit_form,
     "return_form": return_form,
     "pause_run": _operator(c.PauseRun),
@@ -172,5 +204,7 @@ HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "skip_step": _operator(c.SkipStep, "step", "output"),
     "confirm_effect": _operator(partial(c.ResolveOutcome, happened=True), "step", "output"),
     "deny_effect": _operator(partial(c.ResolveOutcome, happened=False), "step"),
+    "complete_step": _operator(c.CompleteByHand, "step", "output"),
+    "reassign_step": _operator(c.ReassignStep, "step", "add", "remove"),
     "edit_input": _operator(c.EditInput, "input"),
 }

@@ -128,6 +128,13 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
         case e.DecisionRecorded():
             comment = f": {event.comment}" if event.comment else "."
             return f"{event.actor.shown} {event.outcome} {label}{comment}"
+        case e.VoteWithdrawn():
+            comment = f": {event.comment}" if event.comment else "."
+            return f"{event.actor.shown} withdrew the decision on {label}{comment}"
+        case e.PeopleReassigned():
+            more = [f"{', '.join(event.added)} asked as well"] if event.added else []
+            more += [f"{', '.join(event.removed)} asked no more"] if event.removed else []
+            return f"{event.actor.shown} reassigned {label} ({'; '.join(more)}): {event.reason}"
         case e.ApprovalSettled():
             return f"{label} is {event.outcome}."
         case e.ApprovalExpired():
@@ -147,6 +154,8 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"{event.actor.shown} skipped {label}: {event.reason}"
         case e.EffectConfirmed():
             return f"{event.actor.shown} said that {label} had happened: {event.reason}"
+        case e.StepCompletedByHand():
+            return f"{event.actor.shown} did {label} by hand: {event.reason}"
         case e.EffectDenied():
             return f"{event.actor.shown} said that {label} had not happened, so it is done again: {event.reason}"
         case e.StepCompensated():

@@ -165,7 +165,8 @@ class InboxItem:
     """An approval or a form as a person sees it; where `may_decide` is False, `why_not` says why.
 
     `kind` is `approval` or `form`; a form has `fields` to fill in and `prefill`, first values by field name.
-    `returns_to` are (step id, label) to which the work may be sent back.
+    `returns_to` are (step id, label) to which the work may be sent back. `may_withdraw`: the person's vote on it
+    can be taken back.
     """
 
     run_id: str
@@ -194,6 +195,7 @@ class InboxItem:
     kind: str = "approval"
     fields: tuple[Field, ...] = ()
     prefill: dict[str, Any] = field(default_factory=dict)
+    may_withdraw: bool = False
 
 
 @dataclass(frozen=True, slots=True)

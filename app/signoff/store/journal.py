@@ -53,7 +53,11 @@ _INSERT_APPROVAL = (
 _INSERT_APPROVER = "INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES (?,?,?,?,0)"
 _UPDATE_APPROVAL = "UPDATE approval SET status=?, given=?, closed_at=? WHERE run=? AND step=? AND generation=?"
 _ONE_APPROVAL = "(SELECT id FROM approval WHERE run=? AND step=? AND generation=?)"
-_VOTED = f"UPDATE approval_person SET voted=1, open=0 WHERE approval_id={_ONE_APPROVAL} AND login=?"
+_PERSON = (
+    f"INSERT INTO approval_person(approval_id, login, tenant, open, voted) VALUES ({_ONE_APPROVAL},?,?,?,?)"
+    " ON CONFLICT(approval_id, login) DO UPDATE SET open=excluded.open, voted=excluded.voted"
+)
+_NOT_ASKED = f"DELETE FROM approval_person WHERE approval_id={_ONE_APPROVAL} AND login=?"
 _CLOSED = f"UPDATE approval_person SET open=0 WHERE approval_id={_ONE_APPROVAL}"
 _DELETE_DEAD_LETTER = "DELETE FROM dead_letter WHERE run=? AND step=?"
 _INSERT_DEAD_LETTER = (
@@ -149,7 +153,8 @@ class Journal:
         self._many(_INSERT_APPROVAL, rows.approvals_new)
         self._many(_INSERT_APPROVER, rows.people_new)
         self._many(_UPDATE_APPROVAL, rows.approvals_moved)
-        self._many(_VOTED, rows.people_voted)
+        self._many(_NOT_ASKED, [key for key, now in rows.people_moved.items() if now is None])
+        self._many(_PERSON, [(*key, *now) for key, now in rows.people_moved.items() if now is not None])
         self._many(_CLOSED, rows.people_closed)
         self._many(_DELETE_DEAD_LETTER, list(rows.dead_gone))
         self._many(_INSERT_DEAD_LETTER, list(rows.dead_new.values()))

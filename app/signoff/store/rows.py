@@ -70,7 +70,7 @@ class Rows:
     approvals_new: list[tuple[Any, ...]] = field(default_factory=list)
     approvals_moved: list[tuple[Any, ...]] = field(default_factory=list)
     people_new: list[tuple[Any, ...]] = field(default_factory=list)
-    people_voted: list[tuple[Any, ...]] = field(default_factory=list)
+    people_moved: dict[tuple[Any, ...], tuple[str, int, int] | None] = field(default_factory=dict)
     people_closed: list[tuple[Any, ...]] = field(default_factory=list)
     dead_gone: set[tuple[int, str]] = field(default_factory=set)
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
@@ -208,7 +208,12 @@ class Rows:
         approval = step.approval if step else None
         given = sum(v.outcome == "approved" for v in approval.votes) if approval else 0
         self.approvals_moved.append((m.status, given, micros if closed else None, *key))
-        self.people_voted.extend((*key, login) for login in m.voted)
+        for login in m.removed:
+            self.people_moved[*key, login] = None
+        for login in m.asked:
+            self.people_moved[*key, login] = (state.tenant, 1, 0)
+        for login in m.voted:
+            self.people_moved[*key, login] = (state.tenant, 0, 1)
         if closed:
             self.people_closed.append(key)
 

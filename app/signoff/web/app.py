@@ -25,7 +25,7 @@ from signoff.web.headers import SecurityHeaders, outcome
 from signoff.web.live import Live
 from signoff.web.pages import PAGES
 from signoff.web.plain import answer_page, status_of
-from signoff.web.routes.decide import decide_router
+from signoff.web.routes.decide import decide_router, withdraw_router
 from signoff.web.routes.evidence import evidence_router
 from signoff.web.routes.login import login_router
 from signoff.web.routes.submit import submit_router
@@ -57,6 +57,7 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
     app.state.site = site
     app.include_router(login_router(site))
     app.include_router(decide_router(site))
+    app.include_router(withdraw_router(site))
     app.include_router(submit_router(site))
     app.include_router(evidence_router(site))
     for router in settings.routers:

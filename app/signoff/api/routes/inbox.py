@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from signoff.api.auth import Caller, Face, actor_of
 from signoff.api.plain import plain
 from signoff.api.routes.runs import Key
-from signoff.api.schemas import Decision, Return, Submission
+from signoff.api.schemas import Decision, Return, Submission, Withdrawal
 from signoff.engine.client import Signoff
 from signoff.engine.views import Person
 from signoff.errors import NotFound
@@ -50,6 +50,21 @@ def decide(run_id: str, step: str, body: Decision, signoff: Face, person: Caller
         comment=body.comment,
         shown_digest=body.shown_digest,
         to=body.to,
+        idempotency_key=key,
+    )
+
+
+@router.post("/inbox/{run_id}/{step}/withdrawal", summary="Withdraw a vote")
+def withdraw(run_id: str, step: str, body: Withdrawal, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """Takes the caller's own vote back while the approval is open; they may vote again."""
+    _may_know(run_id, step, signoff, person)
+    return signoff.withdraw_vote(
+        actor_of(person),
+        person.tenant,
+        run_id,
+        step,
+        generation=body.generation,
+        comment=body.comment,
         idempotency_key=key,
     )
 

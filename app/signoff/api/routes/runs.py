@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
-from signoff.api.schemas import Cancel, EditInput, NewRun, Operate, Replay, Resolve, Retry, Skip
+from signoff.api.schemas import Cancel, Complete, EditInput, NewRun, Operate, Reassign, Replay, Resolve, Retry, Skip
 from signoff.core.states import RunStatus
 from signoff.engine.views import Person, RunView
 from signoff.errors import InvalidInput
@@ -171,6 +171,19 @@ def resolve_outcome(run_id: str, body: Resolve, signoff: Face, person: Caller, k
     if not body.happened:
         return _operate("deny_effect", run_id, body, signoff, person, key, step=body.step)
     return _operate("confirm_effect", run_id, body, signoff, person, key, step=body.step, output=body.output)
+
+
+@router.post("/runs/{run_id}/complete", summary="Complete an activity by hand")
+def complete(run_id: str, body: Complete, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """Somebody did it: the step succeeds with the output, and the history says by whom."""
+    return _operate("complete_step", run_id, body, signoff, person, key, step=body.step, output=body.output)
+
+
+@router.post("/runs/{run_id}/reassign", summary="Ask other people")
+def reassign(run_id: str, body: Reassign, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+    """Adds people to an open approval or form and takes others off; votes so far count on."""
+    extra = {"step": body.step, "add": body.add, "remove": body.remove}
+    return _operate("reassign_step", run_id, body, signoff, person, key, **extra)
 
 
 @router.post("/runs/{run_id}/edit-input", summary="Mend the input")

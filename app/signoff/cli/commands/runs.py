@@ -192,6 +192,36 @@ def resolve(
     operate("confirm_effect", run_id, login, data, reason, step=step, output=given)
 
 
+@app.command()
+@explains_errors
+def complete(
+    run_id: RunId,
+    step: Step,
+    reason: Reason = "",
+    output: Annotated[str, typer.Option("--output", help="What came of it, as JSON.")] = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Say that an activity was done by hand; it counts as succeeded, and the history says by whom."""
+    given = read_json(output, "The output") if output else None
+    operate("complete_step", run_id, login, data, reason, step=step, output=given)
+
+
+@app.command()
+@explains_errors
+def reassign(
+    run_id: RunId,
+    step: Step,
+    add: Annotated[list[str] | None, typer.Option("--add", help="Login to ask as well; may be repeated.")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="Login to ask no more; may be repeated.")] = None,
+    reason: Reason = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Ask other people at an open approval or form; votes so far count on."""
+    operate("reassign_step", run_id, login, data, reason, step=step, add=add or [], remove=remove or [])
+
+
 @app.command("edit-input")
 @explains_errors
 def edit_input(
@@ -264,6 +294,16 @@ def approve(run_id: RunId, step: Step, comment: Comment = "", login: As = "", da
 def reject(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
     """Reject an approval step."""
     _decide("rejected", run_id, step, comment, login, data)
+
+
+@explains_errors
+def withdraw(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
+    """Take your own vote back while the approval is open."""
+    who = actor(login)
+    with connected(data) as signoff:
+        task = signoff.queries.find_task(TENANT, who.id, run_id, step)
+        signoff.withdraw_vote(who, TENANT, run_id, step, generation=task.generation if task else 1, comment=comment)
+        say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 
 
 @explains_errors

@@ -9,10 +9,12 @@ from signoff.core import commands as c
 from signoff.core.decide import (
     activities,
     approvals,
+    by_hand,
     forms,
     migrating,
     operators,
     outcomes,
+    reassigning,
     runs,
     signals,
     subflows,
@@ -49,6 +51,9 @@ _HANDLERS: dict[type[c.Command], Handler] = {
     c.ReplayDeadLetter: outcomes.replay,
     c.SkipStep: operators.skip,
     c.ResolveOutcome: outcomes.resolve,
+    c.CompleteByHand: by_hand.complete,
+    c.ReassignStep: reassigning.reassign,
+    c.WithdrawVote: reassigning.withdraw,
     c.EditInput: operators.edit_input,
     c.MigrateRun: migrating.migrate,
 }

@@ -58,4 +58,7 @@ def authority_of(build: Build, answer: Answer) -> str:
         found.append("named person")
     if isinstance(config, FormConfig) and config.requester and same_person(who, build.state.started_by):
         found.append("requester")
+    asked = build.state.steps[answer.step].approval
+    if asked and find_person(who, asked.assigned):
+        found.append("named by an operator")
     return ", ".join(found) or "frozen roster"

@@ -7,7 +7,7 @@ from signoff.core import events as e
 from signoff.core.decide.advance import advance, after, settle_run, stop
 from signoff.core.decide.build import Build
 from signoff.core.decide.undoing import abandon_undo, retry_undo, undo_failures, undone_by_hand
-from signoff.core.definition import FormConfig
+from signoff.core.definition import ActivityConfig, FormConfig
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import needs_somebody, resolve_edges, scope_of
 from signoff.core.forms import check_values
@@ -297,10 +297,16 @@ def substitute_of(build: Build, step: str, given: object, what: str) -> tuple[ob
         return None, Rejection("invalid_output", message, "Correct it.", evidence=False)
     if not fields:
         return output, None
-    clean, problems = check_values(fields, output, what=what)
-    if problems:
-        return None, Rejection("invalid_output", " ".join(p.sentence for p in problems), evidence=False)
-    return clean, None
+    each = isinstance(definition.config, ActivityConfig) and definition.config.for_each is not None
+    if each and not isinstance(output, list):
+        return None, Rejection(
+            "invalid_output", f"Expected {what} to be a list, one value for each item.", evidence=False
+        )
+    given_each = output if each and isinstance(output, list) else [output]
+    checked = [check_values(fields, x, what=f"item {i} of {what}" if each else what) for i, x in enumerate(given_each)]
+    if wrong := [p.sentence for _, problems in checked for p in problems]:
+        return None, Rejection("invalid_output", " ".join(wrong[:20]), evidence=False)
+    return [clean for clean, _ in checked] if each else checked[0][0], None
 
 
 def edit_input(build: Build, command: c.EditInput) -> Rejection | None:

@@ -6,7 +6,7 @@ from signoff.core import events as e
 from signoff.core.altered import altered
 from signoff.core.evolve.steps import begun_again, with_step
 from signoff.core.plan import Plan
-from signoff.core.quorum import find_person
+from signoff.core.quorum import find_person, same_person
 from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
 
 
@@ -33,6 +33,25 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     person = find_person(event.actor.id, step.approval.roster) or event.actor.id
     vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
     approval = altered(step.approval, votes=(*step.approval.votes, vote))
+    return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
+
+
+def vote_withdrawn(plan: Plan, state: RunState, event: e.VoteWithdrawn) -> RunState:
+    """One vote fewer; the step's clock goes on."""
+    step = state.steps[event.step]
+    assert step.approval is not None
+    left = tuple(v for v in step.approval.votes if not same_person(v.person, event.actor.id))
+    return with_step(
+        state, event.step, event.at, approval=altered(step.approval, votes=left), timer=step.timer, due=step.due
+    )
+
+
+def reassigned(plan: Plan, state: RunState, event: e.PeopleReassigned) -> RunState:
+    """Other people are asked; the step's clock goes on."""
+    step = state.steps[event.step]
+    assert step.approval is not None
+    kept = tuple(p for p in step.approval.assigned if p not in event.removed)
+    approval = altered(step.approval, roster=event.roster, assigned=(*kept, *event.added))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
 

@@ -55,6 +55,9 @@ ACTION_WORDS = {
     "deny_effect": "It did not happen",
     "decide": "Decide",
     "submit_form": "Fill in",
+    "complete_step": "Done by hand",
+    "reassign_step": "Reassign",
+    "withdraw_vote": "Withdraw your vote",
 }
 
 

@@ -135,7 +135,8 @@ def _return_button(step: str, name: str, needs_comment: bool) -> str:
 
 def _form(visitor: Visitor, item: InboxItem) -> str:
     if not item.may_decide:
-        return notice(item.why_not or "You may not answer this.", "warning")
+        withdrawing = _withdrawing(visitor, item) if item.may_withdraw else ""
+        return f"{notice(item.why_not or 'You may not answer this.', 'warning')}{withdrawing}"
     if item.kind == "form":
         return filling_form(item, visitor.visit.form_token)
     hidden = {
@@ -156,3 +157,14 @@ def _form(visitor: Visitor, item: InboxItem) -> str:
 <label class="field">Comment <span class="soft">{when}</span>
 <textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{" required" if needs else ""}></textarea></label>
 <div class="row">{buttons}</div></form>"""
+
+
+def _withdrawing(visitor: Visitor, item: InboxItem) -> str:
+    """Taking one's own vote back while others are still asked."""
+    hidden = {"token": visitor.visit.form_token, "generation": item.generation, "key": secrets.token_urlsafe(18)}
+    fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
+    return f"""<form class="card stack" method="post" action="/withdraw/{esc(item.run_id)}/{esc(item.step)}">{fields}
+<p>It is still open. You may take your vote back and decide again; both stay in the history.</p>
+<label class="field">Comment <span class="soft">(if you like)</span>
+<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="2"></textarea></label>
+<div class="row"><button class="button">Withdraw your vote</button></div></form>"""

@@ -14,6 +14,7 @@ from signoff.core.definition import ActivityConfig, Field, FieldType
 from signoff.core.states import Actor
 from signoff.engine.views import RunView
 from signoff.web.models.words import ACTION_WORDS
+from signoff.web.parts.choosing import PeopleChooser
 from signoff.web.parts.dialogs import AskDialog
 from signoff.web.parts.forms import FieldForm
 from signoff.web.parts.markup import notice
@@ -32,6 +33,8 @@ STEP_WORDS = {
     "confirm_effect": "The call took effect, although its answer was lost: the step succeeds with the output you give.",
     "deny_effect": "The call took no effect: it is made again with the same idempotency key.",
     "skip_step": "The step counts as done without having been done; the history says so.",
+    "complete_step": "Somebody did this by hand: the step succeeds with the output you give, and the history says so.",
+    "reassign_step": "Other people are asked. Votes so far count on, and no fewer are needed than before.",
 }
 UNDO_WORDS = {
     "retry_step": "Its compensation is tried again, with the same idempotency key.",
@@ -45,6 +48,8 @@ DONE_WORDS = {
     "edit_input": "The input was changed",
     "retry_step": "Retrying",
     "skip_step": "Skipped",
+    "complete_step": "Recorded as done by hand",
+    "reassign_step": "Reassigned",
     "confirm_effect": "Recorded that it happened",
     "deny_effect": "Recorded that it did not happen; it is done again",
 }
@@ -56,6 +61,8 @@ FREE = "free"
 _SUBSTITUTE = Field(FREE, "Substitute output (JSON object)", FieldType.OBJECT, required=False)
 
 _BY_HAND = Field(FREE, "What was done (JSON object)", FieldType.OBJECT, required=False)
+_OUTPUT = Field(FREE, "Output (JSON object)", FieldType.OBJECT, required=False)
+_OUTPUTS = Field(FREE, "Outputs (JSON list, one for each item)", FieldType.LIST, required=False)
 _GIVEN = Field(FREE, "What the call gave (JSON object)", FieldType.OBJECT, required=False)
 
 
@@ -106,7 +113,7 @@ class Operations:
         reason = pmui.TextAreaInput(
             label="Reason", rows=2, max_length=2_000, sizing_mode="stretch_width", margin=(0, 0, 12, 0)
         )
-        more = _more(action, view, step)
+        more = self._people(view, step) if action == "reassign_step" else _more(action, view, step)
         label = view.plan.label(step) if step else ""
         about = f"‘{label}’: " if label else ""
         send = partial(self._send, action, step, reason, more, view.row.sequence, secrets.token_urlsafe(18))
@@ -116,6 +123,13 @@ class Operations:
         self.dialog.ask(
             ACTION_WORDS[action], words, body, ACTION_WORDS[action], self._visitor.command(send, self.dialog.say)
         )
+
+    def _people(self, view: RunView, step: str) -> PeopleChooser:
+        asked = view.state.steps[step].approval
+        assert asked is not None
+        people = self._visitor.site.signoff.queries.list_people(self._visitor.site.tenant)
+        names = {p.login: p.name or p.login for p in people if p.active}
+        return PeopleChooser(names, asked.roster, [v.person for v in asked.votes])
 
     async def _send(self, action: str, step: str, reason: Any, more: Any, seen: int, key: str, actor: Actor) -> None:
         given = (reason.value_input or reason.value or "").strip()
@@ -166,11 +180,14 @@ def _more(action: str, view: RunView, step: str) -> Any:
         )
     if step and view.state.steps[step].undo:
         return FieldForm((_BY_HAND,), what="what was done") if action == "skip_step" else None
-    if action in ("skip_step", "confirm_effect"):
-        what = "the substitute output" if action == "skip_step" else "what the call gave"
+    if action in ("skip_step", "confirm_effect", "complete_step"):
+        what = {"skip_step": "the substitute output", "complete_step": "the output"}.get(action, "what the call gave")
         config = view.plan.steps[step].config
         fields = config.output if isinstance(config, ActivityConfig) else ()
-        free = _SUBSTITUTE if action == "skip_step" else _GIVEN
+        each = isinstance(config, ActivityConfig) and config.for_each is not None
+        free = {"skip_step": _SUBSTITUTE, "complete_step": _OUTPUT}.get(action, _GIVEN)
+        if each:
+            return FieldForm((_OUTPUTS,), what=what)
         return FieldForm(fields or (free,), what=what)
     if action == "retry_step" and isinstance(view.plan.steps[step].config, ActivityConfig):
         return pmui.Checkbox(
@@ -185,6 +202,8 @@ def _arguments(action: str, more: Any) -> tuple[dict[str, Any], bool]:
         return {"compensate": bool(more.value)}, True
     if action == "retry_step" and more is not None:
         return {"new_effect": bool(more.value)}, True
+    if isinstance(more, PeopleChooser):
+        return more.read()
     if not isinstance(more, FieldForm):
         return {}, True
     filled = more.read()

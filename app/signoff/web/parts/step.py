@@ -29,7 +29,11 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
         f"<h2>{label(step.label)}</h2>",
         f'<p class="said">{esc(explained.sentence)}</p>{following}',
     ]
-    for action, words in (("decide", "Decide this"), ("submit_form", "Fill this in")):
+    for action, words in (
+        ("decide", "Decide this"),
+        ("submit_form", "Fill this in"),
+        ("withdraw_vote", "Withdraw your vote"),
+    ):
         if action in explained.actions:
             parts.append(f"<p>{link(f'/inbox/{view.row.run_id}/{step_id}', words, css='button main')}</p>")
     if state.error and state.status.value not in ("failed", "retrying", "outcome_unknown"):

@@ -27,6 +27,15 @@ class Decision(BaseModel):
     comment: str = Field("", max_length=8_000)  # the page allows 4,000; browsers send two characters per new line
 
 
+class Withdrawal(BaseModel):
+    """What the form that takes a vote back sends."""
+
+    token: str = Field(max_length=200)
+    generation: int = Field(ge=0, le=1_000_000_000)
+    key: str = Field(min_length=8, max_length=200)
+    comment: str = Field("", max_length=8_000)
+
+
 def decide_router(site: Site) -> APIRouter:
     """Route `POST /decide/{run_id}/{step}`; there is deliberately no GET."""
     router = APIRouter(include_in_schema=False)
@@ -78,3 +87,36 @@ def _refusal(request: Request, error: errors.SignoffError, here: str, comment: s
     kept = f"Your comment was not stored: “{comment.strip()}”" if comment.strip() and not known else ""
     title = "Already handled" if known or "already" in error.code else "Not decided"
     return answer_page(request, title, [error.message, error.remedy, kept], links, status=status_of(error), good=known)
+
+
+def withdraw_router(site: Site) -> APIRouter:
+    """Route `POST /withdraw/{run_id}/{step}`, with the same protection."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/withdraw/{run_id}/{step}")
+    def withdraw(request: Request, run_id: str, step: str, form: Annotated[Withdrawal, Form()]) -> Response:
+        """Take the vote back and say what came of it."""
+        secret = request.cookies.get(site.settings.session_cookie, "")
+        visit = site.gate.find(secret)
+        here = f"/inbox/{run_id}/{step}"
+        if visit is None:
+            return RedirectResponse("/login", 303)
+        if not is_form_token(secret, form.token):
+            words = ["This form did not come from a page of your session; nothing was changed."]
+            return answer_page(request, "Not withdrawn", words, [("/inbox", "Inbox")], status=403)
+        try:
+            site.signoff.withdraw_vote(
+                visit.actor,
+                site.tenant,
+                run_id,
+                step,
+                generation=form.generation,
+                comment=form.comment.replace("\r\n", "\n").strip(),
+                idempotency_key=f"web:{visit.person.login}:{form.key}",
+            )
+        except errors.SignoffError as error:
+            return _refusal(request, error, here, form.comment)
+        links = [(here, "Decide again"), ("/inbox", "Inbox")]
+        return answer_page(request, "Vote withdrawn", ["Your vote no longer counts."], links, good=True)
+
+    return router
