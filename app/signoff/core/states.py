@@ -1,4 +1,7 @@
-"""States of runs and steps (semantics §4). All immutable; only `evolve` makes new ones."""
+"""States of runs and steps (semantics §4). All immutable; only `evolve` makes new ones.
+
+Those that are copied for every event have no slots: `altered` copies them in one go.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ class Vote:
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ApprovalState:
     """An open or settled approval or form: the roster is frozen when it opens.
 
@@ -149,7 +152,7 @@ class ApprovalState:
     assigned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ItemState:
     """One item of a list that is being worked on: `scheduled`, `running` or `retrying`, with attempts of its own."""
 
@@ -164,7 +167,7 @@ class ItemState:
     worker: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ItemsState:
     """How far a step is that calls for each item of a list. Its size depends on what is open, not on the list.
 
@@ -208,7 +211,7 @@ class ItemsData:
     round: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepState:
     """One step of one run.
 
@@ -264,7 +267,7 @@ class StepState:
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunState:
     """One run, as folded from its events.
 
