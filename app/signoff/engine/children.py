@@ -41,7 +41,9 @@ def start_child(tx: Transaction, parent: RunState, effect: ChildStart) -> None:
         depth=parent.depth + 1,
     )
     try:
-        result = tx.begin_run(RunKey(tx.journal.run_ids(), row.id), tx.plan_of_version(row.id), command)
+        above = tx.run(parent.tenant, parent.run_id)[0]
+        key = RunKey(tx.journal.run_ids(), row.id, sensitive=above.sensitive)
+        result = tx.begin_run(key, tx.plan_of_version(row.id), command)
     except SignoffError as error:
         _fail(tx, parent, effect, error.message)
         return
@@ -93,10 +95,16 @@ def end_in_parent(tx: Transaction, tenant: str, effect: ChildEnded) -> None:
             output=output,
         )
 
+    if _is_sensitive(tx, tenant, effect.child):
+        tx.run(tenant, effect.parent)[0].sensitive = True
     try:
         tx.command(tenant, effect.parent, command(effect.outcome, effect.reason, effect.output))
     except SignoffError as error:
         tx.command(tenant, effect.parent, command("failed", error.message, None))
+
+
+def _is_sensitive(tx: Transaction, tenant: str, run_id: str) -> bool:
+    return _find(tx, tenant, run_id) is not None and tx.run(tenant, run_id)[0].sensitive
 
 
 def _find(tx: Transaction, tenant: str, run_id: str) -> RunState | None:

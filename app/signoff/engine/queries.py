@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -178,7 +179,8 @@ class Queries(DefinitionQueries, WorkQueries):
             progress=self._reported(record.pk, state),
             children=self._children(tenant, state),
         )
-        return RunView(self._run_row(record), record.digest, state, plan, layout, explanation)
+        row = replace(self._run_row(record), reason=state.reason)  # that of an encrypted run is in no column
+        return RunView(row, record.digest, state, plan, layout, explanation)
 
     def _children(self, tenant: str, state: RunState) -> dict[str, str]:
         """What the children say for whom steps wait, by run id; each speaks for its own children too."""

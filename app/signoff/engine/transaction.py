@@ -31,6 +31,7 @@ from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
 from signoff.core.react import react
 from signoff.core.rejection import Rejection
+from signoff.core.sensitive import is_sensitive
 from signoff.core.states import Actor, RunState
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.children import end_in_parent, move_child, start_child
@@ -116,6 +117,7 @@ class Transaction:
 
     def begin_run(self, key: RunKey, plan: Plan, command: StartRun) -> RunState | Rejection:
         """Decide a start; the run is known to the rest of the transaction afterwards."""
+        key.sensitive = key.sensitive or is_sensitive(plan.definition)
         return self._decide(key, command.tenant, RunState(), plan, command)
 
     def command(self, tenant: str | None, run_id: str, command: Command) -> RunState | Rejection:
@@ -134,7 +136,8 @@ class Transaction:
         after, events = result
         earlier = plan
         if isinstance(command, MigrateRun):
-            plan, key = command.target, replace(key, version_id=command.version_id, memo={})
+            sensitive = key.sensitive or is_sensitive(command.target.definition)
+            plan, key = command.target, replace(key, version_id=command.version_id, memo={}, sensitive=sensitive)
         self._keep(key, tenant, state, after, events, react(plan, state, after, events, earlier))
         self._follow()
         return self._working[after.run_id][2]

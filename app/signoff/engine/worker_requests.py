@@ -147,7 +147,9 @@ def reported(tx: Transaction, claim: Sequence[Any], given: Any) -> str:
         key, tenant, state = tx.run(None, run_id)
     except (ValueError, NotFound) as error:
         return str(error)
-    if tx.direct(lambda journal: report(journal, (key.pk, *claim[1:]), progress, to_micros(tx.now))):
+    if tx.direct(
+        lambda journal: report(journal, (key.pk, *claim[1:]), progress, to_micros(tx.now), sealed=key.sensitive)
+    ):
         tx.out.news.append(FeedEvent(tenant, run_id, state.sequence, str(state.status), {}, tx.now))
     return ""
 

@@ -64,6 +64,10 @@ _INSERT_DEAD_LETTER = (
     "INSERT INTO dead_letter(tenant, run, step, generation, code, message, attempts, since) VALUES (?,?,?,?,?,?,?,?)"
 )
 _INSERT_OUTBOX = "INSERT INTO outbox(tenant, run, topic, step, data, at, tries) VALUES (?,?,?,?,?,?,0)"
+_FIND_RUN = (
+    "SELECT r.id, r.version_id, r.sequence, r.tenant, r.snapshot, k.sealed FROM run r"
+    " LEFT JOIN run_key k ON k.run = r.id WHERE r.public_id=?"
+)
 _DATA_EVENTS = (
     "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data), e.seq FROM event e LEFT JOIN payload p"
     f" ON p.id = e.payload_id WHERE e.run=? AND e.type IN ({','.join('?' * len(DATA_EVENTS))}) ORDER BY e.seq"
@@ -188,11 +192,11 @@ class Journal:
 
     def find_run(self, tenant: str | None, public_id: str) -> tuple[RunKey, str, RunState] | None:
         """A run by its public id (within a tenant, where one is given): key, tenant, state from its snapshot."""
-        found = self.rows("SELECT id, version_id, sequence, tenant, snapshot FROM run WHERE public_id=?", (public_id,))
+        found = self.rows(_FIND_RUN, (public_id,))
         if not found or (tenant is not None and found[0][3] != tenant):
             return None
-        pk, version_id, sequence, owner, snapshot = found[0]
-        return RunKey(pk, version_id, sequence), owner, self._state(pk, snapshot)
+        pk, version_id, sequence, owner, snapshot, sealed = found[0]
+        return RunKey(pk, version_id, sequence, sensitive=bool(sealed)), owner, self._state(pk, snapshot)
 
     def find_run_by_key(self, pk: int) -> tuple[RunKey, str, RunState] | None:
         """A run by its integer key."""
@@ -210,6 +214,10 @@ class Journal:
     def body(self, pk: int, slot: str, data: bytes | None) -> Any:
         """The value of a stored body of a run, decrypted where it has to be; None where it has none."""
         return self._bodies.load(pk, slot, data)
+
+    def seal(self, pk: int, slot: str, data: bytes) -> bytes:
+        """Encrypt something that belongs to a run which is in the database."""
+        return self._bodies.seal(pk, slot, data)
 
     def close(self) -> None:
         """Give back what is open and close the connection."""

@@ -12,7 +12,7 @@ from signoff.core.progress import Progress
 from signoff.store.bodies import dump, load
 from signoff.store.journal import Journal
 from signoff.store.reads.reader import Reader
-from signoff.store.vault import Vault
+from signoff.store.vault import Vault, is_sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,20 @@ def renew(journal: Journal, claims: Sequence[Sequence[Any]], now: int) -> list[b
     ]
 
 
-def report(journal: Journal, claim: Sequence[Any], progress: Progress, now: int) -> bool:
-    """Keep what a claim (run key, step, generation, attempt, fence) reported; False where it holds no more."""
+def report(journal: Journal, claim: Sequence[Any], progress: Progress, now: int, *, sealed: bool = False) -> bool:
+    """Keep what a claim (run key, step, generation, attempt, fence) reported; False where it holds no more.
+
+    Of `sealed` runs the note is encrypted together with the details.
+    """
     details = None if progress.details is None else dump(progress.details)
+    note: str | None = progress.note
+    if sealed:
+        note, details = None, journal.seal(claim[0], "progress", dump([progress.note, progress.details]))
     return (
         journal.write(
             "UPDATE attempt SET fraction=?, note=?, details=?, reported_at=? WHERE run=? AND step=? AND generation=?"
             " AND attempt=? AND fence=? AND status='leased'",
-            (progress.fraction, progress.note, details, now, *claim),
+            (progress.fraction, note, details, now, *claim),
         )
         == 1
     )
@@ -127,6 +133,9 @@ def last_report(journal: Journal, run: int, key: str) -> dict[str, Any] | None:
     if not found:
         return None
     fraction, note, details = found[0]
+    if is_sealed(details):
+        note, value = journal.body(run, "progress", details)
+        return {"fraction": fraction, "note": note, "details": value}
     return {"fraction": fraction, "note": note or "", "details": load(details) if details is not None else None}
 
 

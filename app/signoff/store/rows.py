@@ -221,8 +221,9 @@ class Rows:
         """Rows to insert (new runs) and to update, the latter conditional on the stored sequence."""
         new, changed = [], []
         for run, state, at in self.runs.values():
-            snapshot = dump(encode_snapshot(state, run.memo))
+            snapshot, reason = dump(encode_snapshot(state, run.memo)), state.reason
             if run.chain is not None and run.chain.sealed:
+                reason = ""
                 snapshot = run.chain.cipher.seal("snapshot", snapshot)
             micros = to_micros(at)
             if run.stored_sequence == 0:
@@ -240,7 +241,7 @@ class Rows:
                         state.started_by,
                         started,
                         micros,
-                        state.reason,
+                        reason,
                     )
                 )
             else:
@@ -250,7 +251,7 @@ class Rows:
                         state.sequence,
                         snapshot,
                         micros,
-                        state.reason,
+                        reason,
                         run.version_id,
                         run.pk,
                         run.stored_sequence,

@@ -24,6 +24,11 @@ _NONCE_BYTES = 12
 _KNOWN = 4096
 
 
+def is_sealed(data: bytes | str | None) -> bool:
+    """Whether stored bytes are a ciphertext."""
+    return isinstance(data, bytes) and data[:1] == b"\x01"
+
+
 class Keys(Protocol):
     """Where the tenants' keys come from."""
 
@@ -73,11 +78,10 @@ class RunCipher:
         Raises:
             StoreFault: it was altered, or belongs to another place.
         """
+        nonce, sealed = data[1 : 1 + _NONCE_BYTES], data[1 + _NONCE_BYTES :]
         try:
-            return self._cipher().decrypt(
-                data[1 : 1 + _NONCE_BYTES], bytes(data[1 + _NONCE_BYTES :]), self._bound(slot)
-            )
-        except InvalidTag:
+            return self._cipher().decrypt(nonce, sealed, self._bound(slot))
+        except (InvalidTag, ValueError):
             raise StoreFault(
                 f"The encrypted {slot} of run '{self._context[1]}' was altered, or moved from another place.",
                 code="altered_ciphertext",
@@ -98,6 +102,10 @@ class Vault:
 
     def __init__(self, keys: Keys | None = None) -> None:
         self._keys = keys
+
+    def can_open(self, key_id: str) -> bool:
+        """Whether secrets wrapped by that key could be read; False where there are no keys at all."""
+        return not key_id or self._keys is not None
 
     def wrap(self, tenant: str, run_id: str, secret: bytes) -> tuple[bytes, str]:
         """(wrapped secret, id of the key)."""
@@ -158,7 +166,20 @@ class Bodies:
             data = data.encode()
         if not data or data[0] != SEALED:
             return bytes(data or b"")
+        if len(data) == 1:  # nothing is left of it: the secret is not known any more, either
+            self._known.pop(run, None)
         return self._cipher(run).open(slot, bytes(data))
+
+    def seal(self, run: int, slot: str, data: bytes) -> bytes:
+        """Encrypt something that belongs to a run."""
+        return self._cipher(run).seal(slot, data)
+
+    def open_report(self, run: int, note: str | None, details: bytes | None) -> tuple[str | None, bytes | None]:
+        """(note, details) of what an attempt reported, readable again."""
+        if not is_sealed(details):
+            return note, details
+        note, value = self.load(run, "progress", details)
+        return note, None if value is None else orjson.dumps(value)
 
     def event_key(self, run: int, seq: int) -> bytes:
         """The key of an event's commitment, for whoever may read the event."""

@@ -78,6 +78,17 @@ class RunRows:
         """(code, message, sequence) of everything that is wrong with the hash chain."""
         return chain_problems(self._connection, self._vault, ChainedRun(self.run.pk, self.run.tenant, self.run.run_id))
 
+    def snapshot(self) -> bytes:
+        """The stored snapshot as JSON text; as it stands where it cannot be decrypted."""
+        try:
+            return self.bodies.plain(self.run.pk, "snapshot", self.run.snapshot)
+        except SignoffError:
+            return self.run.snapshot
+
+    def is_sealed(self) -> bool:
+        """Whether its bodies are encrypted."""
+        return bool(self._rows("SELECT 1 FROM run_key WHERE run=? AND sealed=1"))
+
     def is_erased(self) -> bool:
         """Whether the content was erased, so that only the chain can be checked."""
         return bool(self._rows("SELECT 1 FROM run_key WHERE run=? AND erased_at IS NOT NULL"))

@@ -153,12 +153,13 @@ def list_events(
 
 def list_attempts(reader: Reader, tenant: str, public_id: str) -> list[tuple[Any, ...]]:
     """Columns of `AttemptView`, oldest first."""
-    return reader.rows(
+    found = reader.rows(
         "SELECT step, generation, attempt, status, fence, worker, key, lease_until, created_at, changed_at, item,"
-        " fraction, note, details, reported_at FROM attempt"
+        " fraction, note, details, reported_at, run FROM attempt"
         " WHERE run = (SELECT id FROM run WHERE tenant=? AND public_id=?) ORDER BY id",
         (tenant, public_id),
     )
+    return [(*r[:12], *reader.bodies.open_report(r[15], r[12], r[13]), r[14]) for r in found]
 
 
 @dataclass(frozen=True, slots=True)

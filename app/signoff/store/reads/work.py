@@ -57,8 +57,9 @@ def count_dead_letters(reader: Reader, tenant: str) -> int:
 
 def list_reports(reader: Reader, run: int) -> list[tuple[str, int, float | None, str, bytes | None, int]]:
     """(step, item, fraction, note, details, reported at) of claims under way that reported something."""
-    return reader.rows(
+    found = reader.rows(
         "SELECT step, item, fraction, note, details, reported_at FROM attempt"
         " WHERE run=? AND status='leased' AND reported_at IS NOT NULL ORDER BY reported_at",
         (run,),
     )
+    return [(*r[:3], *reader.bodies.open_report(run, r[3], r[4]), r[5]) for r in found]

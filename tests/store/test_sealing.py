@@ -1,0 +1,189 @@
+"""Sensitive values: never plain text in the file, readable while the keys are there, gone when those are destroyed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signoff.connectors.call import ActivityError, Call
+from signoff.errors import NotFound, SignoffError, StoreFault
+from signoff.interchange.verifier import Bundle
+from signoff.store.vault import RunCipher
+from signoff.wiring import Settings, open_keyring, open_verifier
+from tests.engine.office import TENANT, Clock, Connectors, Office, ask, call, chain, open_office, person
+from tests.store.test_checkpoints import sealer
+from tests.store.test_ledger import change
+
+SECRET = "Zebra-4711-Quagga"
+PLACES = ("signoff.db", "signoff.db-wal")
+
+
+def leaky(call: Call) -> Any:
+    """Reports and fails with what it was given."""
+    call.report(0.5, f"working on {SECRET}", {"text": SECRET})
+    raise ActivityError(f"refused: {SECRET}", code="refused", retryable=False)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    connectors = Connectors()
+    connectors["leaky"] = leaky
+    with open_office(tmp_path / "data", now=Clock(), connectors=connectors) as office:
+        for login, role in (("vera", "auditor"), ("root", "administrator")):
+            office.running.save_person(login, name=login.title(), roles=[role])
+        yield office
+
+
+def plain_text(office: Office) -> list[str]:
+    """Files of the database that hold the secret as it is."""
+    return [n for n in PLACES if (p := office.folder / n).exists() and SECRET.encode() in p.read_bytes()]
+
+
+def sensitive(name: str) -> dict[str, Any]:
+    return {"name": name, "sensitive": True}
+
+
+def secret_run(office: Office) -> str:
+    """A run that carries the secret everywhere: input, approvals, calls, outputs, failures, children, messages."""
+    office.publish(chain("child", call("c", input={"v": "=input.v"}), input=[{"name": "v"}]))
+    child = {"id": "sub", "kind": "subflow", "definition": "child", "input": {"v": "=input.salary"}}
+    note = {"id": "s", "kind": "signal", "signal": "note", "payload": [sensitive("text")]}
+    office.publish(
+        chain(
+            "secret",
+            ask("p", shows={"Salary": "=input.salary"}),
+            call("a", input={"deep": {"salary": "=input.salary", "long": "=input.long"}}),
+            child,
+            note,
+            call("b", "leaky", input={"text": "=steps.s.output.text"}),
+            input=[sensitive("salary"), sensitive("long")],
+        )
+    )
+    run = office.start("secret", salary=SECRET, long=SECRET * 200)
+    office.decide(run, "p", "grace", comment=f"{SECRET} is right")
+    office.until(run, lambda v: v.state.steps["s"].status.value == "waiting")
+    office.signoff.send_signal(person("katherine"), TENANT, "note", run, {"text": SECRET})
+    office.until_status(run, "stalled")
+    return run
+
+
+def end(office: Office, run: str) -> None:
+    office.signoff.do("cancel_run", person("katherine"), TENANT, run_id=run, reason="over", seen_sequence=None)
+    office.until_status(run, "cancelled")
+
+
+def test_a_secret_stands_nowhere_in_the_file(office: Office) -> None:
+    run = secret_run(office)
+    view, queries = office.view(run), office.signoff.queries
+    assert view.state.input["salary"] == SECRET, "those who may, read it"
+    assert SECRET in str(view.state.steps["b"].error)
+    assert any(SECRET in json.dumps(e.data) for e in queries.list_events(TENANT, run))
+    reported = [a.progress for a in queries.list_attempts(TENANT, run) if a.progress]
+    assert [(p.note, p.details) for p in reported] in ([], [(f"working on {SECRET}", {"text": SECRET})])
+    assert plain_text(office) == []
+    office.check_replay()
+    with open_verifier(Settings(office.folder)) as v:
+        assert list(v.findings()) == []
+        assert v.replay(run).is_equal
+
+
+def test_a_ciphertext_in_another_place_is_refused(office: Office) -> None:
+    run = secret_run(office)
+    office.running.close()
+    change(
+        office.folder,
+        "UPDATE event SET data = (SELECT data FROM event WHERE run = 1 AND seq = 2), payload_id = NULL"
+        " WHERE run = 1 AND seq = 3",
+    )
+    with open_verifier(Settings(office.folder)) as v:
+        found = {f.code for f in v.findings()}
+    assert {"body_altered", "unreadable_event"} <= found
+    assert run
+
+
+def test_another_key_file_opens_nothing(office: Office, tmp_path: Path) -> None:
+    secret_run(office)
+    office.running.close()
+    office.folder.joinpath("keys.json").rename(tmp_path / "kept.json")
+    with open_verifier(Settings(office.folder)) as v:
+        assert "key_missing" in {f.code for f in v.findings()}
+    with open_verifier(Settings(office.folder, keys=tmp_path / "kept.json")) as v:
+        assert list(v.findings()) == []
+
+
+def test_what_is_erased_is_gone_and_the_chain_verifies(office: Office) -> None:
+    run = secret_run(office)
+    children = [s.child for s in office.view(run).state.steps.values() if s.child]
+    with pytest.raises(SignoffError, match="is still stalled"):
+        office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    end(office, run)
+    sealer(office).seal()
+    with pytest.raises(SignoffError, match="takes the role administrator"):
+        office.signoff.do("erase_run", person("katherine"), TENANT, run_id=run, reason="asked for")
+    done = office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    assert sorted(done["erased"]) == sorted([run, *children])
+    sealer(office).seal()
+    with pytest.raises(NotFound, match=r"was erased at .* by root: asked for"):
+        office.view(run)
+    with pytest.raises(SignoffError, match="was erased"):
+        office.signoff.do("cancel_run", person("katherine"), TENANT, run_id=run, reason="x", seen_sequence=None)
+    assert run in {r.run_id for r in office.signoff.queries.list_runs(TENANT).items}
+    with open_verifier(Settings(office.folder)) as v:
+        assert list(v.findings()) == []
+        assert v.erased == 2
+    bundle = Bundle()
+    assert bundle.read(office.signoff.queries.evidence.bundle(TENANT)) == []
+    assert sum(r.startswith("erased-ok") for r in bundle.remarks) == 2
+
+
+def test_erasing_takes_plain_text_out_of_the_file_too(office: Office) -> None:
+    office.publish(chain("open", ask("p", shows={"n": "=input.n"}), input=[{"name": "n"}, {"name": "long"}]))
+    run = office.start("open", n=SECRET, long=SECRET * 200)
+    office.decide(run, "p", "grace", comment=SECRET)
+    office.until_status(run, "succeeded")
+    assert plain_text(office) != []
+    office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    assert plain_text(office) == []
+
+
+def test_a_lie_about_erasing_is_found(office: Office) -> None:
+    run = secret_run(office)
+    end(office, run)
+    sealer(office).seal()
+    lines = [json.loads(x) for x in office.signoff.queries.evidence.bundle(TENANT)]
+    for line in lines:
+        if line["kind"] == "run" and line["run"] == run:
+            line["erased"] = {"at": "", "by": "root", "reason": "x"}
+        if line.get("run") == run and line["kind"] == "event":
+            line["body"] = line["key"] = None
+    assert {c for c, _ in Bundle().read(json.dumps(x) for x in lines)} == {"altered"}
+
+
+def test_keys_that_are_rotated_open_what_was_written_before(office: Office) -> None:
+    run = secret_run(office)
+    keys = open_keyring(Settings(office.folder))
+    made = keys.rotate(TENANT)
+    assert office.signoff.do("rewrap_keys", person("root"), TENANT, key_id=made)["left"] == 0
+    assert keys.drop_old(TENANT) == 1
+    office.running.close()
+    with open_verifier(Settings(office.folder)) as v:
+        assert list(v.findings()) == []
+        assert v.replay(run).is_equal
+
+
+def test_a_cipher_is_bound_to_its_place() -> None:
+    cipher = RunCipher("t", "r-1", bytes(32))
+    sealed = cipher.seal("event 1", b"{}")
+    assert cipher.open("event 1", sealed) == b"{}"
+    for other, slot in (
+        (cipher, "event 2"),
+        (RunCipher("t", "r-2", bytes(32)), "event 1"),
+        (RunCipher("u", "r-1", bytes(32)), "event 1"),
+        (RunCipher("t", "r-1", bytes(31) + b"\x01"), "event 1"),
+    ):
+        with pytest.raises(StoreFault, match="altered, or moved"):
+            other.open(slot, sealed)
