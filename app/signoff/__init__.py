@@ -14,6 +14,9 @@ _LAZY = {
     "DurableTaskScheduler": "signoff.scheduler",
     "Signoff": "signoff.engine.client",
     "TaskScheduler": "signoff.scheduler",
+    "fields_from_schema": "signoff.engine.typed",
+    "fields_of": "signoff.engine.typed",
+    "json_schema_of": "signoff.engine.typed",
     "open_durable_scheduler": "signoff.wiring",
     "open_embedded": "signoff.wiring",
 }
@@ -23,6 +26,9 @@ __all__ = [
     "Signoff",
     "TaskScheduler",
     "__version__",
+    "fields_from_schema",
+    "fields_of",
+    "json_schema_of",
     "open_durable_scheduler",
     "open_embedded",
 ]

@@ -40,3 +40,17 @@ def test_an_activity_is_completed_by_hand(desk: Desk) -> None:
     good = desk.post("katherine", path, {"step": "copy", "reason": "by hand", "output": {"n": 3}})
     assert (good.status_code, good.json()["status"]) == (200, "succeeded")
     assert desk.get("katherine", f"/runs/{run_id}").json()["outputs"] == {"copy": {"n": 3}}
+
+
+def test_the_types_of_a_version_are_json_schemas(desk: Desk) -> None:
+    step = call("copy", output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    desk.office.publish(chain("job", step, input=[{"name": "amount", "type": "number", "minimum": 0}]))
+    found = desk.get("ada", "/definitions/job/versions/1/schemas").json()
+    assert found["input"]["properties"] == {"amount": {"type": "number", "minimum": 0}}
+    assert found["outputs"]["copy"]["required"] == ["n"]
+    assert desk.get("ada", "/definitions/job/versions/1").json()["document"]["steps"][0]["output"] == [
+        {"name": "n", "type": "integer"}
+    ]
+    draft = desk.get("ada", "/definitions/job/draft").json()["document"]["steps"][0]["output"]
+    assert draft == [{"name": "n", "type": "integer"}], "the designer reads fields"
+    assert desk.get("ada", "/definitions/job/versions/9/schemas").status_code == 404

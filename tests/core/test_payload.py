@@ -8,7 +8,7 @@ import pytest
 
 from signoff.core.payload import MAX_PAYLOAD_CHARS, plain_json
 from signoff.store.bodies import MAX_BODY_BYTES, dump
-from tests.core.kit import World, activity, document
+from tests.core.kit import JSON, World, activity, approval, document, form, subflow
 
 FORM = [{"name": "rows", "type": "list"}]
 
@@ -50,3 +50,33 @@ def test_an_output_that_is_too_large_fails_its_step() -> None:
     world.claim("a")
     world.ok(world.completion("a", {"text": "語" * 400_000}))
     assert world.state.reason.startswith("'A' failed: Something is wrong with the output of 'A'. The value is larger")
+
+
+TWICE = {"a": "=input.rows", "b": "=input.rows"}
+
+
+@pytest.mark.parametrize(
+    ("step", "what"),
+    [
+        (subflow("x", input=TWICE), "the input of 'X'"),
+        (approval("x", shows=TWICE), "what 'X' shows"),
+        (form("x", shows=TWICE), "what 'X' shows"),
+        (
+            form(
+                "x",
+                fields=[{"name": "a", "type": "list"}, {"name": "b", "type": "list"}],
+                shows={"N": "1"},
+                prefill=TWICE,
+            ),
+            "what 'X' offers for its fields",
+        ),
+    ],
+)
+def test_so_is_the_input_of_a_child_and_what_people_are_shown(step: JSON, what: str) -> None:
+    world = World(document(activity("a"), step, edges="a>x", input=FORM), {"rows": ["ü" * 1_000] * 300})
+    world.done("a")
+    assert world.statuses == {"a": "succeeded", "x": "failed"}
+    assert world.state.reason.startswith(f"'X' failed: Something is wrong with {what}. The value is larger")
+    world.ok(world.edit({"rows": []}))
+    world.ok(world.retry("x"))
+    assert world.step("x").status == "waiting"

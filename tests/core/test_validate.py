@@ -42,6 +42,19 @@ def cond(when: str, **more: Any) -> JSON:
     return document(A, B, edges=[edge("a>b", when=when, **more), edge("a:failed>b")], input=form)
 
 
+def listed(when: str) -> JSON:
+    return {**cond(when), "input": [{"name": "rows", "type": "list"}]}
+
+
+def typed(when: str, ask: bool = False) -> JSON:
+    """A condition behind a step that says what it gives, or behind an approval."""
+    made = [{"name": "n", "type": "integer"}, {"name": "t"}, {"name": "o", "required": False}]
+    first = approval("p") if ask else activity("a", output=made)
+    when = when.replace("steps.a", "steps.p") if ask else when
+    link = f"{first['id']}>b"
+    return document(first, B, edges=[edge(link, when=when), edge(link.replace(">b", ":failed>b"))][: 1 if ask else 2])
+
+
 TABLE: list[tuple[str, object]] = [
     ("wrong_type", []),
     ("wrong_type", "text"),
@@ -117,6 +130,21 @@ TABLE: list[tuple[str, object]] = [
     ("type_mismatch", cond("input.t > 5")),
     ("type_mismatch", cond("input.n")),
     ("type_mismatch", cond("input.n + input.t == 'x'")),
+    ("type_mismatch", listed("input.rows + 1 == 2")),
+    ("type_mismatch", typed("steps.a.output.t > 5")),
+    ("type_mismatch", typed("steps.a.output.n")),
+    ("type_mismatch", typed("steps.a.outcome > 5")),
+    ("type_mismatch", typed("steps.p.output.comment > 1", ask=True)),
+    ("type_mismatch", typed("steps.p.output.decided_by == 1 || steps.p.output.outcome", ask=True)),
+    (
+        "type_mismatch",
+        document(
+            activity("a", output=[{"name": "n", "type": "integer"}]),
+            activity("b", for_each={"items": "steps.a.output.n"}),
+            edges="a>b",
+        ),
+    ),
+    ("unknown_output", typed("steps.p.output.verdict == 'x'", ask=True)),
     ("no_connector", work(connector="")),
     ("missing_connector", work(connector="fax")),
     ("bad_retry", work(retry={"max_attempts": 0})),
@@ -252,3 +280,24 @@ def test_fuzz_any_document_gets_an_answer(doc: object) -> None:
     found = (*form, *validate(definition, AROUND))
     if is_publishable(found):
         compile_plan(definition, "sha256:0", 1)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "steps.a.output.n > 5",
+        "steps.a.output.t == 'x' && steps.a.outcome == 'succeeded'",
+        "steps.a.output.o > 5",
+        "steps.a.output != null",
+        "has(steps.a.output.t)",
+        "steps.a.error.code == ''",
+    ],
+)
+def test_conditions_that_may_hold_are_let_through(when: str) -> None:
+    """Optional values, whole outputs and faults that depend on the value say nothing before the run."""
+    assert [p.code for p in problems_of(typed(when)) if p.severity == "error"] == []
+
+
+@pytest.mark.parametrize("when", ["size(input.rows) > 0", "input.rows[0].n > 1", "input.rows.all(r, r.n > 1)"])
+def test_what_a_list_holds_is_not_known(when: str) -> None:
+    assert [p.code for p in problems_of(listed(when)) if p.severity == "error"] == []

@@ -31,6 +31,7 @@ from signoff.core.definition import (
 )
 from signoff.core.payload import is_text, plain_json
 from signoff.core.problem import Problem
+from signoff.core.schema import fields_from_schema, fields_json, is_schema
 
 FORMAT = "signoff/1"
 _EDGE_KEYS = {"from": "source", "to": "target"}
@@ -217,32 +218,50 @@ def read_document(document: object) -> tuple[Definition | None, tuple[Problem, .
             f"The definition has the format '{str(document.get('format'))[:40]}'.",
             f"This version reads '{FORMAT}'.",
         )
+    content: dict[str, Any] = _with_fields(document, reader, "")
     known = {m.name for m in _members(Definition)} | {"format"}
-    reader.unknown_keys(document, known, "")
-    steps = [s for i, v in enumerate(reader.items(document, "steps")) if (s := reader.one_step(v, f"steps[{i}]"))]
+    reader.unknown_keys(content, known, "")
+    listed = [_with_fields(v, reader, f"steps[{i}].") for i, v in enumerate(reader.items(content, "steps"))]
+    steps = [s for i, v in enumerate(listed) if (s := reader.one_step(v, f"steps[{i}]"))]
     reader.step = ""
     edges = [
         e
-        for i, v in enumerate(reader.items(document, "edges"))
+        for i, v in enumerate(reader.items(content, "edges"))
         if (e := reader.dataclass(Edge, v, f"edges[{i}]", _EDGE_KEYS))
     ]
     inputs = [
-        f for i, v in enumerate(reader.items(document, "input")) if (f := reader.dataclass(Field, v, f"input[{i}]"))
+        f for i, v in enumerate(reader.items(content, "input")) if (f := reader.dataclass(Field, v, f"input[{i}]"))
     ]
     texts = {
         key: read
         for key in ("name", "title", "description")
-        if key in document and (read := reader.typed(str, document[key], key)) is not MISSING
+        if key in content and (read := reader.typed(str, content[key], key)) is not MISSING
     }
     if "name" not in texts:
-        if "name" not in document:
+        if "name" not in content:
             reader.complain("missing_key", "name", "'name' is missing.", "Add it.")
         return None, tuple(reader.problems)
-    policies = reader.dataclass(Policies, document.get("policies", {}), "policies") or Policies()
+    policies = reader.dataclass(Policies, content.get("policies", {}), "policies") or Policies()
     texts.setdefault("title", texts["name"])
     ordered = tuple(sorted(edges, key=lambda e: e.key))
     definition = Definition(input=tuple(inputs), steps=tuple(steps), edges=ordered, policies=policies, **texts)
     return definition, tuple(reader.problems)
+
+
+def _with_fields(value: Any, reader: _Reader, path: str) -> Any:
+    """The definition or step with JSON Schemas turned into the fields that they describe."""
+    if not isinstance(value, dict):
+        return value
+    made = dict(value)
+    for key in ("output", "fields", "payload") if path else ("input",):
+        if is_schema(made.get(key)):
+            fields, wrong = fields_from_schema(made[key])
+            made[key] = fields_json(fields)
+            reader.step = str(value.get("id", "")) if path else ""
+            for message, remedy in wrong:
+                reader.complain("bad_schema", f"{path}{key}", f"In the schema of '{path}{key}': {message}", remedy)
+    reader.step = ""
+    return made
 
 
 def write_document(definition: Definition) -> dict[str, Any]:

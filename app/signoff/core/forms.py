@@ -133,6 +133,8 @@ def _shown(number: float) -> str:
     return str(int(number)) if number == int(number) else str(number)
 
 
+LONG_TEXT_MARK, SENSITIVE_MARK = "x-long-text", "x-sensitive"
+"""Keywords of our own for what JSON Schema has no word for."""
 _JSON_TYPES = {
     FieldType.TEXT: "string",
     FieldType.LONG_TEXT: "string",
@@ -157,6 +159,10 @@ def json_schema(fields: Sequence[Field]) -> dict[str, Any]:
             p["description"] = f.help
         if f.type is FieldType.DATE:
             p["format"] = "date"
+        if f.type is FieldType.LONG_TEXT:
+            p[LONG_TEXT_MARK] = True
+        if f.sensitive:
+            p[SENSITIVE_MARK] = True
         if f.options:
             p["enum"] = list(f.options)
         if f.minimum is not None:

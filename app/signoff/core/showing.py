@@ -6,7 +6,9 @@ from typing import Any
 
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.digest import digest_of
+from signoff.core.expression import ExpressionError
 from signoff.core.flow import input_summary, scope_of
+from signoff.core.payload import plain_json
 from signoff.core.plan import Plan
 from signoff.core.states import RunState
 
@@ -15,7 +17,7 @@ def shown_of(plan: Plan, state: RunState, step: str) -> dict[str, Any]:
     """What an approval or a form opened now would show, as label to value.
 
     Raises:
-        ExpressionError: a value is missing or has the wrong type.
+        ExpressionError: a value is missing or has the wrong type, or all of it is too large.
     """
     config = plan.steps[step].config
     assert isinstance(config, ApprovalConfig | FormConfig)
@@ -30,7 +32,20 @@ def shown_of(plan: Plan, state: RunState, step: str) -> dict[str, Any]:
     for source, outcome in input_summary(plan, state, step).items():
         if outcome in ("failed", "expired", "rejected", "blocked"):
             values[_free_name(plan.label(source), source, values)] = f"({outcome})"
+    refuse_too_large(values, f"what '{plan.label(step)}' shows")
     return values
+
+
+def refuse_too_large(values: dict[str, Any], what: str) -> None:
+    """Say so before anybody is asked about more than can be stored; an operator can mend the input.
+
+    Raises:
+        ExpressionError: it is too large, or deeper than readers can follow.
+    """
+    try:
+        plain_json(values)
+    except ValueError as problem:
+        raise ExpressionError(f"Something is wrong with {what}. {problem}") from None
 
 
 def shown_digest(state: RunState, step: str, shown: dict[str, Any]) -> str:

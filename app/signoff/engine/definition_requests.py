@@ -9,6 +9,7 @@ from typing import Any
 from signoff.core.definition import Definition, Step, SubflowConfig
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document, write_document
+from signoff.core.schema import with_listed_fields
 from signoff.core.validate import NAME, KnownVersion, Surroundings, is_publishable, validate
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
@@ -41,7 +42,7 @@ def _checked(r: Request) -> tuple[dict[str, Any], dict[str, Any]]:
     document, layout = required(r.args, "document", dict), r.args.get("layout") or {}
     if not isinstance(layout, dict) or len(dump(document)) + len(dump(layout)) > MAX_DRAFT_BYTES:
         raise InvalidInput("The draft is larger than 500 kB.", code="too_large", remedy="Shorten its texts.")
-    return document, layout
+    return with_listed_fields(document), layout
 
 
 def create_draft(tx: Transaction, r: Request) -> Answer:

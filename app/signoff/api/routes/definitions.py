@@ -14,6 +14,7 @@ from signoff.core.document import read_document
 from signoff.core.script import read_script
 from signoff.core.validate import is_publishable, validate
 from signoff.engine.trials import try_out
+from signoff.engine.typed import schemas_of
 from signoff.errors import InvalidInput, NotFound
 
 router = APIRouter(tags=["definitions"])
@@ -123,6 +124,19 @@ def list_versions(name: str, signoff: Face, person: Caller) -> list[dict[str, An
     """All published versions, newest first, without their content."""
     found = signoff.queries.list_versions(person.tenant, name)
     return [plain(v, _COMPILED | {"document", "layout"}) for v in found]
+
+
+@router.get(
+    "/definitions/{name}/versions/{version}/schemas",
+    summary="Read the types of a version",
+    dependencies=[allowed("read_definitions")],
+)
+def read_schemas(name: str, version: int, signoff: Face, person: Caller) -> dict[str, Any]:
+    """JSON Schemas of the input form and of what steps declare that they give."""
+    found = signoff.queries.find_version(person.tenant, name, version)
+    if found is None:
+        raise NotFound(f"There is no version {version} of '{name[:60]}'.", remedy="Check name and number.")
+    return schemas_of(found.definition)
 
 
 @router.get(

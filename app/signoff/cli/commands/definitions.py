@@ -17,6 +17,7 @@ from signoff.core.script import read_script
 from signoff.core.validate import is_publishable, validate
 from signoff.core.wording import clock, span
 from signoff.engine.trials import try_out
+from signoff.engine.typed import schemas_of
 from signoff.errors import InvalidInput, NotFound
 
 app = typer.Typer(no_args_is_help=True, help="Definitions: drafts and published versions.")
@@ -116,6 +117,21 @@ def show(
     if found is None:
         raise NotFound(f"There is no such {'draft' if draft else 'version'} of '{name}'.", remedy="Check the name.")
     print_json(found.document)
+
+
+@app.command()
+@explains_errors
+def schema(
+    name: Name,
+    version: Annotated[int | None, typer.Option("--version", help="Published version; the newest by default.")] = None,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Print the JSON Schemas of a version's input form and of what its steps give."""
+    with connected(data) as signoff:
+        found = signoff.queries.find_version(TENANT, name, version)
+    if found is None:
+        raise NotFound(f"There is no such version of '{name}'.", remedy="Check the name.")
+    print_json(schemas_of(found.definition))
 
 
 @app.command()

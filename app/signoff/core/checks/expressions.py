@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from signoff.core.checks.samples import gives, wrong_type
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import (
     ActivityConfig,
     ApprovalConfig,
     Definition,
-    Field,
-    FieldType,
     FormConfig,
     Probe,
     SignalConfig,
     Step,
 )
 from signoff.core.expression import (
-    ROOTS,
     Expression,
     ExpressionError,
-    ExpressionTypeError,
     compile_expression,
     template_expressions,
 )
@@ -44,6 +40,7 @@ class _Place:
     step: str = ""
     edge: str = ""
     condition: bool = False
+    list_wanted: bool = False
     extra: frozenset[str] = frozenset()
 
     def problem(self, code: str, message: str, remedy: str, position: int = -1) -> Problem:
@@ -69,7 +66,11 @@ def check_expressions(d: Definition, _: Surroundings) -> Iterator[Problem]:
             yield place.problem("bad_expression", str(error), "Correct the expression.", error.position)
             continue
         unknown = [*_unknown_inputs(d, expression, place), *_unknown_steps(d, expression, place)]
-        yield from unknown or _wrong_type(d, expression, place)
+        if unknown:
+            yield from unknown
+        elif message := wrong_type(d, expression, condition=place.condition, list_wanted=place.list_wanted):
+            remedy = "Compare and compute like with like; convert with int(), double() or string()."
+            yield place.problem("type_mismatch", message, remedy)
 
 
 def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
@@ -84,7 +85,8 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
         if isinstance(s.config, ActivityConfig) and s.config.probe:
             yield from _probe_places(s, s.config.probe, before[s.id])
         if isinstance(s.config, ActivityConfig) and s.config.for_each and s.config.for_each.items.strip():
-            yield s.config.for_each.items, _Place(f"for_each.items of '{s.label}'", before[s.id], step=s.id)
+            where = f"for_each.items of '{s.label}'"
+            yield s.config.for_each.items, _Place(where, before[s.id], step=s.id, list_wanted=True)
         if isinstance(s.config, ActivityConfig) and s.config.poll and s.config.poll.until.strip():
             where = f"poll.until of '{s.label}'"
             yield s.config.poll.until, _Place(where, before[s.id], step=s.id, condition=True, extra=ANSWER)
@@ -145,48 +147,7 @@ def _unknown_steps(d: Definition, expression: Expression, place: _Place) -> Iter
             if parts and parts[0] not in ("output", "outcome", "error"):
                 remedy = f"Use steps.{name}.output, steps.{name}.outcome or steps.{name}.error."
                 yield place.problem("unknown_name", f"'steps.{name}' has no '{parts[0]}'.", remedy)
-            declared = {f.name for f in other.output}
+            declared = {f.name for f in other.output} or gives(other)
             if len(parts) > 1 and parts[0] == "output" and declared and parts[1] not in declared:
                 remedy = f"It gives: {', '.join(sorted(declared))}."
                 yield place.problem("unknown_output", f"'{other.label}' gives no '{parts[1]}'.", remedy)
-
-
-_SAMPLES: dict[FieldType, Any] = {
-    FieldType.TEXT: "text",
-    FieldType.LONG_TEXT: "text",
-    FieldType.NUMBER: 1.5,
-    FieldType.INTEGER: 1,
-    FieldType.BOOLEAN: True,
-    FieldType.DATE: "2027-01-01",
-}
-
-
-def _sample(f: Field) -> Any:
-    return f.options[0] if f.type is FieldType.CHOICE and f.options else _SAMPLES[f.type]
-
-
-def _wrong_type(d: Definition, expression: Expression, place: _Place) -> Iterator[Problem]:
-    """Evaluate once with a sample of each type; only what must always be wrong is reported.
-
-    Nothing is said where the expression reads a step, an optional field, or one of open structure, and
-    nothing about faults that depend on the value (division by zero, an index, a text that is no number).
-    """
-    read = {f.name: f for f in d.input if f.name in expression.inputs}
-    known = all(f.required and (f.type in _SAMPLES or f.options) for f in read.values())
-    if expression.roots - ROOTS or expression.steps or "*" in expression.inputs or not known:
-        return
-    scope = {
-        "input": {name: _sample(f) for name, f in read.items()},
-        "steps": {},
-        "run": {"id": "run", "started_by": "someone", "business_key": "key"},
-    }
-    try:
-        if place.condition:
-            expression.decide(scope)
-        else:
-            expression.evaluate(scope)
-    except ExpressionTypeError as error:
-        remedy = "Compare and compute like with like; convert with int(), double() or string()."
-        yield place.problem("type_mismatch", str(error), remedy)
-    except ExpressionError:
-        return

@@ -9,6 +9,7 @@ from hashlib import sha256
 from signoff.core import events as e
 from signoff.core.checks.subflows import MAX_DEPTH
 from signoff.core.decide.build import Build
+from signoff.core.decide.inputs import resolved
 from signoff.core.definition import SignalConfig, Step, SubflowConfig
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
@@ -58,7 +59,7 @@ def start_subflow(
     """Ask for a child run, one per generation of the step; the engine starts it in the same commit.
 
     Raises:
-        ExpressionError: a value of the input mapping is missing or has the wrong type.
+        ExpressionError: a value of the input mapping is missing or has the wrong type, or all of it is too large.
     """
     state = build.state
     if state.depth >= MAX_DEPTH:
@@ -75,7 +76,7 @@ def start_subflow(
             definition=config.definition,
             definition_version=config.version or 0,
             digest=config.digest,
-            input=build.plan.templates[step.id](scope_of(state)),
+            input=resolved(build.plan.templates[step.id], scope_of(state), step.label),
             due=_due(build, config.expires),
         )
     )

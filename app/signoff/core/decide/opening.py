@@ -12,7 +12,7 @@ from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, St
 from signoff.core.events import ApprovalOpened, FormOpened
 from signoff.core.flow import scope_of
 from signoff.core.quorum import distinct, find_person, needed, usable_roster
-from signoff.core.showing import shown_digest, shown_of
+from signoff.core.showing import refuse_too_large, shown_digest, shown_of
 from signoff.core.states import ErrorInfo
 
 
@@ -84,7 +84,9 @@ def _prefill(build: Build, step_id: str, config: FormConfig) -> dict[str, Any]:
     """First values of the fields; what was submitted in the round before comes first."""
     offered = build.plan.templates[step_id](scope_of(build.state))["prefill"] if config.prefill else {}
     before = build.state.outputs.get(step_id) if build.state.steps[step_id].round > 1 else None
-    return {**offered, **(before if isinstance(before, dict) else {})}
+    values = {**offered, **(before if isinstance(before, dict) else {})}
+    refuse_too_large(values, f"what '{build.plan.label(step_id)}' offers for its fields")
+    return values
 
 
 def _members(build: Build, config: AskingConfig) -> list[str]:
