@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from signoff import errors
-from signoff.engine.verify import Verifier
-from signoff.store.dialects.sqlite import open_engine
-from signoff.store.reads.audit import WholeDatabase
+from signoff.wiring import Settings, open_verifier
 from tests.engine.office import TENANT, Office, ask, call, chain, person
 
 
@@ -22,11 +20,8 @@ def inbox(office: Office, login: str) -> list[str]:
 
 
 def verified(office: Office) -> None:
-    database = WholeDatabase(open_engine(office.folder / "signoff.db", read_only=True))
-    try:
-        assert [f.message for f in Verifier(database).findings()] == []
-    finally:
-        database.close()
+    with open_verifier(Settings(office.folder)) as verifier:
+        assert [f.message for f in verifier.findings()] == []
 
 
 def test_inboxes_follow_a_reassignment(office: Office) -> None:

@@ -182,7 +182,7 @@ def fields_json(fields: Sequence[Field]) -> list[dict[str, Any]]:
 
 
 def with_listed_fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A definition's document whose schemas are fields, wherever fields can express them; others stay for the checks."""
+    """A document whose schemas are fields, wherever fields can express them; others stay for the checks."""
 
     def one(part: Any, keys: tuple[str, ...]) -> Any:
         if not isinstance(part, dict):
