@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.schemas import Reason
+from signoff.interchange.audit_csv import all_runs, audit_csv
 from signoff.interchange.evidence_page import evidence_page
 
 router = APIRouter(tags=["audit"])
@@ -33,6 +34,27 @@ def page(run_id: str, signoff: Face, person: Caller) -> Response:
     lines = signoff.queries.evidence.bundle(person.tenant, run_id, by=told["by"], at=told["at"])
     text = evidence_page(signoff.queries, person.tenant, run_id, list(lines))
     return HTMLResponse(text, headers={"Cache-Control": "no-store", "Content-Security-Policy": POLICY})
+
+
+@router.get("/runs/{run_id}/events.csv", summary="The history of a run for spreadsheets",
+            dependencies=[allowed("export_audit")])  # fmt: skip
+def run_csv(run_id: str, signoff: Face, person: Caller) -> Response:
+    """One row for each event; UTF-8 with a byte order mark, times with their offset, no cell a formula."""
+    signoff.do("export_audit", actor_of(person), person.tenant, run_id=run_id, format="csv")
+    text = "".join(audit_csv(signoff.queries, person.tenant, [run_id]))
+    return Response(text, media_type="text/csv; charset=utf-8", headers=_as_file(f"{run_id}.csv"))
+
+
+@router.get("/audit/events.csv", summary="All histories for spreadsheets", dependencies=[allowed("export_audit")])
+def whole_csv(signoff: Face, person: Caller, definition: str = "") -> Response:
+    """The same of all runs, or of those of one definition, as a stream."""
+    signoff.do("export_audit", actor_of(person), person.tenant, run_id="", format="csv")
+    lines = audit_csv(signoff.queries, person.tenant, all_runs(signoff.queries, person.tenant, definition))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=_as_file("audit.csv"))
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"

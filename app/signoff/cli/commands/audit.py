@@ -14,6 +14,7 @@ from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, con
 from signoff.cli.output import explains_errors, print_json, say
 from signoff.errors import InvalidInput
 from signoff.interchange import verifier as offline
+from signoff.interchange.audit_csv import all_runs, audit_csv
 from signoff.interchange.evidence_page import evidence_page
 from signoff.wiring import open_keyring, open_signer
 
@@ -45,6 +46,30 @@ def export(
             sys.stdout.writelines(lines)
             return
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.writelines(lines)
+    say(f"{out} written.")
+
+
+@app.command("csv")
+@explains_errors
+def as_csv(
+    run_id: Annotated[str, typer.Argument(help="Id of the run, r-…; none with --all.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="All runs.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="The file to write; standard output where none is.")] = None,
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Write histories for spreadsheets: a row for each event, no cell a formula. Who does so is recorded."""
+    if bool(run_id) == everything:
+        raise InvalidInput("Expected one run, or --all.", remedy="Name a run.")
+    with connected(data) as signoff:
+        signoff.do("export_audit", actor(login), TENANT, run_id=run_id, format="csv")
+        runs = all_runs(signoff.queries, TENANT) if everything else iter([run_id])
+        lines = (line.encode() for line in audit_csv(signoff.queries, TENANT, runs))
+        if out is None:
+            sys.stdout.buffer.writelines(lines)
+            return
+        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.writelines(lines)
     say(f"{out} written.")
 
