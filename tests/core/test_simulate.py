@@ -150,3 +150,9 @@ def test_pass_and_fail_do_what_they_always_do() -> None:
     assert result.status == "stalled"
     assert result.outputs["a"] == {"why": "None is left."}
     assert "None is left." in result.stopped
+
+
+def test_who_acts_at_the_very_instant_of_an_expiry_is_too_late() -> None:
+    result = play(document(form("f", expires="PT1H"), once("late"), edges="f:expired>late"))
+    assert (result.status, result.stopped) == ("succeeded", "")
+    assert [(i, how) for i, how, _ in result.path] == [("f", "expired"), ("late", "succeeded")]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import audit, bulk, definitions, doctor, people, runs, serve, signals, verify, work
+from signoff.cli.commands import audit, bulk, definitions, doctor, importing, people, runs, serve, signals, verify, work
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command()(serve.up)
 app.command()(demo.demo)
 app.add_typer(definitions.app, name="definition")
+definitions.app.command("import")(importing.import_model)
 app.add_typer(runs.app, name="run")
 app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")

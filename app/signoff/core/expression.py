@@ -97,6 +97,9 @@ class Expression:
             message = f"In '{self.shown}' a value has the wrong type for what is done with it."
             raise ExpressionTypeError(message) from None
         except (RuntimeError, ValueError, ArithmeticError, LookupError) as error:
+            if "Undefined variable or function" in str(error):  # a known function has no form for this type
+                message = f"In '{self.shown}' a value has the wrong type for what is done with it."
+                raise ExpressionTypeError(message) from None
             why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
             raise ExpressionError(f"'{self.shown}' could not be evaluated: {why}.") from None
         try:

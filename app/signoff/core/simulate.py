@@ -127,7 +127,7 @@ class Trial:
             self.now = max(self.now, until)
 
     def _next(self, step: str) -> list[_Action]:
-        """What can happen to a step, each with its time. Actions come before timers of the same instant."""
+        """What can happen to a step, each with its time. At one instant: calls, timers, then people and messages."""
         s, found = self.state.steps[step], []
         if self.state.status is RunStatus.PAUSED:
             return []
@@ -139,8 +139,8 @@ class Trial:
             found.append(_Action(self.now, order, command))
         elif s.status is StepStatus.RUNNING:
             found += self._answer(step, s, order)
-        if s.status is StepStatus.WAITING:
-            found += self._outside(step, s, order)
+        if s.status is StepStatus.WAITING:  # at the very instant of an expiry it is too late
+            found += self._outside(step, s, 200 + order)
         if s.timer is not None and s.due is not None:
             fire = c.FireTimer(actor=CLOCK, step=step, timer=s.timer, generation=s.generation, attempt=s.attempt)
             found.append(_Action(max(self.now, s.due), 100 + order, fire))

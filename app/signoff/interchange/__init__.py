@@ -1,1 +1,1 @@
-"""Other formats in and out: BPMN and its kin, XES, OCEL, Parquet. Grows with the importers."""
+"""Other formats in and out. Translators from BPMN, Step Functions, Conductor and Kestra; see `formats`."""

@@ -21,7 +21,7 @@ from signoff.interchange.asl_tasks import draw_task
 from signoff.interchange.naming import name_of
 from signoff.interchange.shaping import finish
 from signoff.interchange.sketch import Sketch
-from signoff.interchange.translated import MAX_CHARS, Translated, unreadable
+from signoff.interchange.translated import MAX_CHARS, Translated, of_any_form, unreadable
 
 MAX_STATES = 200
 _KINDS: dict[str, Draw] = {
@@ -36,6 +36,7 @@ _KINDS: dict[str, Draw] = {
 }
 
 
+@of_any_form
 def translate(source: str | dict[str, Any], *, name: str = "") -> Translated:
     """A state machine as a definition.
 

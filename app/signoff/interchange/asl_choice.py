@@ -64,10 +64,6 @@ def _compared(variable: str, key: str, value: Any, world: World) -> str:
             return f"has({variable})" if value else f"!has({variable})"
         case "IsNull":
             return f"{variable} {'==' if value else '!='} null"
-        case "IsString" | "IsNumeric" | "IsBoolean":
-            types = {"IsString": ("string",), "IsNumeric": ("int", "double"), "IsBoolean": ("bool",)}[key]
-            told = " || ".join(f"type({variable}) == {t}" for t in types)
-            return f"({told})" if value else f"!({told})"
         case "StringMatches":
             pattern = ".*".join(re.escape(p).replace("/", "\\/") for p in re.split(r"(?<!\\)\*", str(value)))
             return f"{variable}.matches({json.dumps('^' + pattern + '$')})"

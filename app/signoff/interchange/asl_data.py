@@ -53,13 +53,20 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """Where ways come together: each with a condition that tells whether it was taken, empty where none can tell."""
+
+    ways: tuple[tuple[str, Doc], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """Nothing is known; `why` names what was not understood."""
 
     why: str
 
 
-Doc = Cel | Literal | Made | Many | Over | Unknown
+Doc = Cel | Literal | Made | Many | Over | Several | Unknown
 
 _PATH_PART = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
 
@@ -104,6 +111,8 @@ def select(doc: Doc, parts: tuple[str | int, ...]) -> Doc:
                 if at[: len(rest)] == rest:
                     return Over(select(base, rest), at[len(rest) :], value)
                 return select(base, rest)
+            case Several(ways):
+                return merged([(taken, select(way, parts[number:])) for taken, way in ways])
             case Unknown():
                 return doc
             case _:
@@ -140,6 +149,8 @@ def to_cel(doc: Doc) -> str:
             return "[" + ", ".join(to_cel(v) for v in items) + "]"
         case Over():
             raise CannotExpress("an object with a result laid over it")
+        case Several(ways):
+            return _which(ways)
         case Unknown(why):
             raise CannotExpress(why)
 
@@ -188,20 +199,15 @@ def in_parts(doc: Doc) -> dict[str, Any] | None:
 def merged(docs: list[tuple[str, Doc]]) -> Doc:
     """What is known where several ways come together; each with a condition that tells whether it was taken."""
     first = docs[0][1]
-    if all(d == first for _, d in docs):
-        return first
-    if all(isinstance(d, Over) for _, d in docs):
-        overs = [(s, d) for s, d in docs if isinstance(d, Over)]
-        if len({(d.at, repr(d.base)) for _, d in overs}) == 1:
-            value = merged([(s, d.value) for s, d in overs])
-            return Over(overs[0][1].base, overs[0][1].at, value)
-    told = sorted(docs, key=lambda x: not x[0])
+    return first if all(d == first for _, d in docs) else Several(tuple(docs))
+
+
+def _which(ways: tuple[tuple[str, Doc], ...]) -> str:
+    """The value of the way that was taken, as one expression; at most one way may have nothing that tells."""
+    told = sorted(ways, key=lambda x: not x[0])
     if sum(not taken for taken, _ in told) > 1:
-        return Unknown("data that come from several ways")
-    try:
-        text = to_cel(told[-1][1])
-        for taken, doc in reversed(told[:-1]):
-            text = f"{taken} ? {to_cel(doc)} : {text}"
-        return Cel(f"({text})")
-    except CannotExpress:
-        return Unknown("data that come from several ways")
+        raise CannotExpress("data that come from several ways")
+    text = to_cel(told[-1][1])
+    for taken, doc in reversed(told[:-1]):
+        text = f"{taken} ? {to_cel(doc)} : {text}"
+    return f"({text})"

@@ -168,6 +168,8 @@ class Drawing:
     def mapping(self, name: str, doc: Doc) -> dict[str, Any]:
         """A document as the mapping of a step, which is always an object."""
         made = self.template(name, doc)
+        if made is None:
+            return {}
         return made if isinstance(made, dict) else {"input": made}
 
     def template(self, name: str, doc: Doc) -> Any:
@@ -182,7 +184,7 @@ class Drawing:
                 return {k: self.template(name, v) for k, v in doc.members.items()}
             if isinstance(doc, Many):
                 return [self.template(name, v) for v in doc.items]
-            self.sketch.note(f"'{name}' has to find out itself: {error}.")
+            self.sketch.note(f"'{name}' is called without what a definition cannot express: {error}.")
             return None
 
     def caught(self, name: str, state: dict[str, Any], node: Node, world: World) -> None:

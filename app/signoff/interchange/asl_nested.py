@@ -31,7 +31,8 @@ def draw_parallel(d: Drawing, name: str, state: dict[str, Any], world: World) ->
     if d.uses_jsonata(state) and "Arguments" in state:
         inner = jsonata(state["Arguments"], world)
     if state.get("Retry"):
-        d.sketch.note(f"'{name}' is not begun again as a whole; its tasks may be tried again one by one.")
+        remedy = "Let the activities of the branches try again one by one."
+        d.sketch.refuse("parallel_retry", f"the Parallel state '{name}' that is begun again as a whole", remedy)
     fork = d.sketch.point(name)
     d.enter(name, fork)
     before = set(d.sketch.nodes)
@@ -99,6 +100,8 @@ def _for_each(d: Drawing, name: str, state: dict[str, Any], inner: tuple[str, di
     except CannotExpress as error:
         d.sketch.refuse("map", f"the Map '{name}' whose items depend on {error}")
         return
+    if listed == "input.data":
+        d.sketch.inputs["data"]["type"] = "list"
     item: Doc = Cel("item")
     selector = state.get("ItemSelector", state.get("Parameters"))
     mapping = replace(world, item=item)

@@ -111,16 +111,22 @@ def _intrinsic(text: str, world: World) -> Doc:
             return Cel(f"({item} in {listed})")
         case "ArrayGetItem", _, [listed, at]:
             return Cel(f"{listed}[{at}]")
-        case "MathAdd", _, [a, b]:
-            return Cel(f"({a} + {b})")
         case "Format", [Literal(str(form)), *_], [_, *values] if form.count("{}") == len(values) and "\\" not in form:
             texts = form.split("{}")
             parts = [to_cel(Literal(texts[0]))]
             for value, after in zip(values, texts[1:], strict=True):
-                parts += [f"string({value})", to_cel(Literal(after))]
+                parts += [_text_of(value), to_cel(Literal(after))]
             return Cel("(" + " + ".join(p for p in parts if p != '""') + ")")
         case _:
             return unknown
+
+
+def _text_of(value: str) -> str:
+    """CEL writes numbers and texts as texts, but neither null nor true nor false."""
+    if value.startswith('"'):
+        return value
+    told = f'{value} == true ? "true" : ({value} == false ? "false" : string({value}))'
+    return f'({value} == null ? "null" : ({told}))'
 
 
 def _argument(text: str, world: World) -> Doc:

@@ -36,8 +36,8 @@ def _fold(states: dict[str, Any], name: str, choice: dict[str, Any], sketch: Ske
         if choice.get("Default") == wait_name:
             del choice["Default"]
         choice[POLL] = True
-        hours = max(1, min(24, 900 * seconds // 3600))
-        task[POLL]["for"] = f"PT{min(900 * seconds, hours * 3600)}S"
+        limit = min(900 * seconds, 86_400)
+        task[POLL]["for"] = f"PT{limit // 3600}H" if limit % 3600 == 0 else f"PT{limit}S"
         sketch.note(
             f"'{task_name}' is asked again every {seconds} s as long as '{name}' would lead back to '{wait_name}', "
             f"for at most {task[POLL]['for']}; the state machine sets no limit."

@@ -7,6 +7,8 @@ from collections.abc import Collection
 
 MAX_NAME_CHARS = 63
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+DECIDING = re.compile(r"approv|accept|confirm|review|sign.?off|authori[sz]|permit|grant|decid|ok\b", re.I)
+"""Words of tasks at which somebody says yes or no."""
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 

@@ -19,8 +19,8 @@ _RETURNING = ("approval", "form")
 
 def finish(sketch: Sketch) -> Translated:
     """The document, or all refusals."""
-    _drop_unreachable(sketch)
     _turn_loops(sketch)
+    _drop_unreachable(sketch)
     if not sketch.refusals:
         _explicit_otherwise(sketch)
         for node in _points(sketch):
@@ -66,7 +66,7 @@ def _document(sketch: Sketch, steps: list[Node]) -> dict[str, Any]:
         "name": sketch.name,
         "title": sketch.title,
         "description": sketch.description,
-        "input": [f for n, f in sketch.inputs.items() if f.pop("always", False) or f"input.{n}" in used],
+        "input": [f for n, f in sketch.inputs.items() if f"input.{n}" in used or n in sketch.kept],
         "steps": written,
         "edges": [
             {
@@ -121,14 +121,15 @@ def _send_back(sketch: Sketch, path: list[str]) -> bool:
         last, target = i, _next_in(ring, i)
         while sketch.nodes[target].step is None and len(sketch.out_of(target)) > 1 and target != i:
             last, target = target, _next_in(ring, target)
-        if last == i or target == i:
+        rejected = all(x.on == "rejected" for x in sketch.links if (x.source, x.target) == (i, target))
+        if (last == i and not rejected) or target == i:
             continue
         back = _first_step(sketch, target)
-        if not back or back == i or i not in reachable_from(sketch.successors(), [back]):
+        if not back or back == i:
             continue
         cut = [x for x in sketch.links if x.source == last and x.target == target]
         siblings = [x for x in sketch.out_of(last) if x not in cut]
-        if not siblings or any(x.when and "answer" in x.on for x in cut):
+        if not siblings or not _comes_before(sketch, back, i, cut):
             continue
         sketch.links = [x for x in sketch.links if x not in cut]
         node.step.setdefault("returns_to", [])
@@ -139,6 +140,16 @@ def _send_back(sketch: Sketch, path: list[str]) -> bool:
         sketch.note(f"The way back from '{node.source}' to '{sketch.nodes[back].source}' became its sending back.")
         return True
     return False
+
+
+def _comes_before(sketch: Sketch, back: str, step: str, cut: list[Link]) -> bool:
+    """Whether the work passes `back` on its way to `step` without the links that are cut."""
+    starts = [i for i in sketch.nodes if not sketch.into(i)]
+    graph: dict[str, list[str]] = {i: [] for i in sketch.nodes}
+    for x in sketch.links:
+        if x not in cut and x.source != step:
+            graph[x.source].append(x.target)
+    return back in reachable_from(graph, starts) and step in reachable_from(graph, [back])
 
 
 def _next_in(ring: list[str], node: str) -> str:
@@ -172,7 +183,7 @@ def _bring_otherwise_back(sketch: Sketch) -> None:
         for x in sketch.out_of(node):
             by_on.setdefault(x.on, []).append(x)
         for links in by_on.values():
-            for x in links:
+            for x in sorted(links, key=lambda x: not x.when.startswith("!(")):
                 others = [o.when for o in links if o is not x]
                 if others and all(others) and x.when == both(*(negated(w) for w in others)):
                     x.when, x.otherwise = "", True

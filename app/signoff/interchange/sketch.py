@@ -53,7 +53,13 @@ class Link:
 
 @dataclass(slots=True)
 class Sketch:
-    """All of it. Nodes are kept in the order in which they were drawn."""
+    """All of it. Nodes are kept in the order in which they were drawn.
+
+    Attributes:
+        inputs: fields of the input form by name; those that nothing reads are left out, but for those of `kept`.
+        wanted: their names in the foreign model.
+        guessed: those whose type is not known yet.
+    """
 
     name: str
     title: str
@@ -64,6 +70,9 @@ class Sketch:
     description: str = ""
     refusals: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    wanted: dict[str, str] = field(default_factory=dict)
+    guessed: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
 
     def step(self, source: str, document: dict[str, Any], *, label: str = "", share: str = "") -> Node:
         """Add a step."""
@@ -85,13 +94,23 @@ class Sketch:
         """Connect two nodes."""
         self.links.append(Link(source, target, on, when, otherwise))
 
-    def input(self, name: str, type: str = "text", *, required: bool = True, **more: Any) -> str:
-        """Declare an input field; answers its name as definitions allow it. The first type that is known stays."""
-        known = next((n for n, f in self.inputs.items() if f["label"] == name), None)
+    def input(self, name: str, type: str = "", *, required: bool = True, **more: Any) -> str:
+        """Declare an input field; answers its name as definitions allow it.
+
+        Without a type it is a text until somewhere it is used as something else.
+        """
+        known = next((n for n in self.inputs if self.wanted.get(n) == name), None)
         if known is not None:
+            if type and (known in self.guessed or type == "object"):
+                self.inputs[known]["type"] = type
+                self.guessed.discard(known)
             return known
         free = free_name(name, self.inputs, "field")
-        self.inputs[free] = {"name": free, "label": label_of(name, free), "type": type, "required": required, **more}
+        told = {"name": free, "label": label_of(name, free), "type": type or "text", "required": required}
+        self.inputs[free] = {**told, **more}
+        self.wanted[free] = name
+        if not type:
+            self.guessed.add(free)
         return free
 
     def refuse(self, code: str, what: str, remedy: str = "") -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from signoff.core.problem import Problem
@@ -47,3 +48,16 @@ def refused(code: str, what: str, remedy: str = "Model this part in another way,
 def unreadable(why: str) -> Translated:
     """Nothing could be read."""
     return Translated(None, (Problem("unreadable", f"The model cannot be read: {why}.", "Check the file."),))
+
+
+def of_any_form[**P](translate: Callable[P, Translated]) -> Callable[P, Translated]:
+    """Models come from anywhere: one with a part of another form than its format says is unreadable, not a fault."""
+
+    @wraps(translate)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> Translated:
+        try:
+            return translate(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
+            return unreadable("a part of it has another form than the format says")
+
+    return guarded
