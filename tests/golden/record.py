@@ -2,7 +2,8 @@
 
 1. Write a function NAME in `tests/golden/shapes.py` or beside it that brings a run into the wanted shape.
 2. Run this module with the name. It writes `tests/golden/histories/NAME.jsonl`: a line with the definition, a
-   line per event as the journal holds it, and a line with the snapshot that replaying must give.
+   line per event as the journal holds it, and a line with the snapshot that replaying must give. Beside it goes
+   `tests/golden/encrypted/NAME.jsonl`, the same as an encrypted database holds it.
 3. Read the file, commit it, and never edit it again. An existing file is never written over: a changed payload
    needs an upcaster, a changed meaning a new event.
 """
@@ -17,6 +18,7 @@ from signoff.core.codec import encode_event, encode_snapshot
 from signoff.core.document import write_document
 from tests.core.kit import World
 from tests.golden import shapes_of_people, shapes_of_time, shapes_of_undoing, shapes_of_waiting, shapes_of_work
+from tests.golden.encrypted import encrypt
 from tests.golden.files import HISTORIES
 from tests.golden.shapes import SHAPES
 
@@ -60,6 +62,7 @@ def main(names: list[str]) -> int:
         lines = lines_of(SHAPES[name]())
         text = "".join(json.dumps(x, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n" for x in lines)
         path.write_text(text, encoding="utf-8")
+        encrypt(name)
         print(f"{name}: {len(lines) - 2} events.")
     return 0
 

@@ -116,6 +116,8 @@ def read_note(text):
             raise Unreadable("A signature of a note cannot be read.")
         name, data = line[2:].rsplit(" ", 1)
         raw = base64.b64decode(data, validate=True)
+        if base64.b64encode(raw).decode() != data:
+            raise Unreadable("A signature of a note is not written as it must be.")
         found.append((name, raw[:4], raw[4:]))
     return body + "\n", found
 
@@ -369,6 +371,8 @@ class Bundle:
 
     def _check_leaves(self):
         newest = max(self.signed, default=None)
+        if self.leaves and newest is None:
+            self.wrong("not_covered", "There are leaves, but no checkpoint that covers them.")
         if self.head["scope"] == "all":
             self._check_tree()
         elif newest is not None:
@@ -416,6 +420,8 @@ class Bundle:
             for checkpoint, root in sizes.pop(tree.size, ()):
                 if tree.root() != root:
                     self.wrong("checkpoint_fork", f"The leaves have another root than checkpoint {checkpoint} says.")
+        if self.signed and tree.size > max(s[1] for s in self.signed):
+            self.wrong("not_covered", "There are leaves that no checkpoint covers.")
         for size, found in sizes.items():
             self.wrong("truncated", f"Checkpoint {found[0][0]} has {size} leaves, but {tree.size} are there.")
 
