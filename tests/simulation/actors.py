@@ -306,12 +306,9 @@ class Cast:
                 self.stale_timers.append(Ask(ask.do, ask.actor, dict(ask.args), origin="engine"))
         if self.stale_timers and self.dice.random() < 0.5 * self.world.faults.mischief:
             asks.append(self.stale_timers.pop(self.dice.randrange(len(self.stale_timers))))
-        for ask in asks[:2]:
-            if (
-                ask.do == "fire_timer"
-                and ask.args["generation"] > 1
-                and self.dice.random() < self.world.faults.mischief
-            ):
+        for ask in asks[:]:
+            renewed = ask.do == "fire_timer" and ask.args["generation"] > 1
+            if renewed and self.world.faults.mischief and self.dice.random() < 0.7:
                 old = ask.args | {"generation": ask.args["generation"] - 1}
                 asks.insert(0, Ask("fire_timer", TIMERS, old, origin="engine"))
         if self.dice.random() < 0.4 * self.world.faults.mischief:
