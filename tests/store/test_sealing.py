@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,14 @@ import pytest
 from signoff.connectors.call import ActivityError, Call
 from signoff.errors import NotFound, SignoffError, StoreFault
 from signoff.interchange.verifier import Bundle
-from signoff.store.vault import RunCipher
+from signoff.store.vault import RunCipher, keyed
 from signoff.wiring import Settings, open_keyring, open_verifier
 from tests.engine.office import TENANT, Clock, Connectors, Office, ask, call, chain, open_office, person
 from tests.store.test_checkpoints import sealer
 from tests.store.test_ledger import change
 
 SECRET = "Zebra-4711-Quagga"
+SECRET_KEY = bytes(range(100, 132))
 PLACES = ("signoff.db", "signoff.db-wal")
 
 
@@ -187,3 +189,8 @@ def test_a_cipher_is_bound_to_its_place() -> None:
     ):
         with pytest.raises(StoreFault, match="altered, or moved"):
             other.open(slot, sealed)
+
+
+def test_keyed_hashes_are_those_of_the_library() -> None:
+    for text in (b"", b"x", bytes(range(256)) * 9):
+        assert keyed(SECRET_KEY, text) == hmac.digest(SECRET_KEY, text, "sha256")

@@ -11,7 +11,6 @@ body can be erased and the chain still verified.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from signoff.errors import InvalidInput
 from signoff.store.bodies import INLINE_BYTES, load
 from signoff.store.keyring import KEY_BYTES
 from signoff.store.times import from_micros
-from signoff.store.vault import RunCipher, Vault, content_erased
+from signoff.store.vault import RunCipher, Vault, content_erased, keyed
 
 if TYPE_CHECKING:
     from signoff.core.states import RunState
@@ -95,7 +94,7 @@ class RunChain:
         self, seq: int, kind: str, version: int, step: str, at: int, actor: str, body: bytes
     ) -> tuple[str, bytes, bytes]:
         """(pseudonym, commitment, hash) of the next event."""
-        commitment = hmac.digest(self.cipher.event_key(seq), body, "sha256")
+        commitment = keyed(self.cipher.event_key(seq), body)
         shown = self.cipher.pseudonym(actor)
         digest = link(self.tenant, self.run_id, seq, kind, version, step, at, shown, commitment, self.head)
         self.head = digest.hex()
@@ -127,6 +126,8 @@ class Ledger:
                 body = None
             written.append((pk, seq, kind, version, step, at, body, payload_id, *proof))
         rows.events = written
+        if not any(chain.sealed for chain in chains.values()):
+            return self._new_keys
         rows.outbox = [
             (tenant, pk, topic, step, chains[pk].cipher.seal("notice", data) if chains[pk].sealed else data, at)
             for tenant, pk, topic, step, data, at in rows.outbox

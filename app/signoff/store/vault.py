@@ -6,10 +6,10 @@ bodies. Ciphertexts begin with the byte 1, which no JSON text does.
 
 from __future__ import annotations
 
-import hmac
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from typing import Any, Protocol
 
 import orjson
@@ -39,23 +39,33 @@ class Keys(Protocol):
         """A key by its id."""
 
 
+_INNER = bytes(x ^ 0x36 for x in range(256))
+_OUTER = bytes(x ^ 0x5C for x in range(256))
+_REST = bytes(32)
+
+
+def keyed(key: bytes, text: bytes) -> bytes:
+    """HMAC-SHA-256 under a key of 32 bytes, in half the time that `hmac.digest` takes for short texts."""
+    block = key + _REST
+    return sha256(block.translate(_OUTER) + sha256(block.translate(_INNER) + text).digest()).digest()
+
+
 class RunCipher:
     """What one run's secret is used for."""
 
-    __slots__ = ("_aead", "_context", "_pseudonym_key", "_pseudonyms", "_seal_key", "commit_key", "secret")
+    __slots__ = ("_aead", "_context", "_inner", "_outer", "_pseudonyms", "secret")
 
     def __init__(self, tenant: str, run_id: str, secret: bytes) -> None:
         self.secret = secret
-        self.commit_key = hmac.digest(secret, b"commit", "sha256")
+        block = keyed(secret, b"commit") + _REST
+        self._inner, self._outer = block.translate(_INNER), block.translate(_OUTER)
         self._context = (tenant, run_id)
-        self._seal_key = hmac.digest(secret, b"seal", "sha256")
-        self._pseudonym_key = hmac.digest(secret, b"actor", "sha256")
         self._pseudonyms: dict[str, str] = {}
         self._aead: AESGCM | None = None
 
     def event_key(self, seq: int) -> bytes:
         """The key of one event's commitment."""
-        return hmac.digest(self.commit_key, b"%d" % seq, "sha256")
+        return sha256(self._outer + sha256(self._inner + b"%d" % seq).digest()).digest()
 
     def pseudonym(self, actor: str) -> str:
         """How `kind:id` of whoever acted stands in the chain: people by a pseudonym that is the run's own."""
@@ -63,7 +73,7 @@ class RunCipher:
             return actor
         known = self._pseudonyms.get(actor)
         if known is None:
-            known = "person:" + hmac.digest(self._pseudonym_key, actor.encode(), "sha256")[:12].hex()
+            known = "person:" + keyed(keyed(self.secret, b"actor"), actor.encode())[:12].hex()
             self._pseudonyms[actor] = known
         return known
 
@@ -90,7 +100,7 @@ class RunCipher:
 
     def _cipher(self) -> AESGCM:
         if self._aead is None:
-            self._aead = AESGCM(self._seal_key)
+            self._aead = AESGCM(keyed(self.secret, b"seal"))
         return self._aead
 
     def _bound(self, slot: str) -> bytes:
