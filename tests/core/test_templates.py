@@ -43,7 +43,9 @@ def purchase(amount: float, **more: Any) -> World:
 
 
 def test_there_are_templates() -> None:
-    assert {"purchase_approval", "access_request", "contract_review", "refund"} <= {f.stem for f in FILES}
+    assert {"purchase_approval", "access_request", "contract_review", "refund", "business_trip"} <= {
+        f.stem for f in FILES
+    }
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
@@ -254,3 +256,53 @@ def test_after_three_days_a_director_may_answer(answer: str) -> None:
     assert world.no(world.vote("manager_decides", "mia")).code == "not_open"
     world.done("record", output=OK)
     assert world.run == "succeeded"
+
+
+def trip() -> World:
+    world = start("business_trip", purpose="Fair", destination="Graz", first_day="2027-02-01")
+    assert world.explain().of("plan").waits_for == ("dan",)
+    world.ok(world.submission("plan", "dan", journey="Night train", hotel="Station hotel", estimate=640.0))
+    return world
+
+
+def test_a_trip_is_planned_agreed_and_booked_item_by_item() -> None:
+    world = trip()
+    world.approve("manager_decides", "mia")
+    world.done("reserve", output={"status": 200, "body": {"reference": "travel-reserve-0001"}})
+    made = [e.input["json"] for e in world.events if isinstance(e, ActivityScheduled) and e.step == "book"]
+    assert [x["what"] for x in made] == ["Night train", "Station hotel"]
+    world.item_done("book", 1, OK)
+    world.item_done("book", 0, OK)
+    world.done("tell", output=OK)
+    assert world.run == "succeeded"
+
+
+def test_a_booking_that_fails_gives_the_money_back() -> None:
+    world = trip()
+    world.approve("manager_decides", "mia")
+    world.done("reserve", output={"status": 200, "body": {"reference": "travel-reserve-0001"}})
+    world.item_done("book", 0, OK)
+    world.ok(world.item_failure("book", 1, retryable=False))
+    assert world.run == "compensating"
+    undo = [e for e in world.events if isinstance(e, ActivityScheduled) and e.undo]
+    assert undo[0].input["json"] == {"reference": "travel-reserve-0001"}
+    world.done("reserve", output=OK)
+    assert (world.run, world.statuses["reserve"]) == ("failed", "compensated")
+
+
+def test_two_working_days_without_an_answer_ask_a_director() -> None:
+    """Monday 9:00 UTC plus two working days is Wednesday, however long the nights are."""
+    world = trip()
+    due = world.step("manager_decides").due
+    assert due is not None
+    assert (due - world.now).days == 2
+    world.fire("manager_decides")
+    assert world.statuses["director_decides"] == "waiting"
+    world.ok(world.vote("director_decides", "dora"))
+    assert world.statuses["reserve"] == "scheduled"
+
+
+def test_a_trip_is_planned_again_where_a_manager_says_so() -> None:
+    world = trip()
+    world.ok(world.vote("manager_decides", "mia", "returned"))
+    assert (world.statuses["plan"], world.step("plan").round) == ("waiting", 2)

@@ -66,7 +66,23 @@ class Planter:
         self._decide(refused, "grace", "rejected", "The plain ones do.")
         self._purchase("Standing desks", 2_900.0, "K-2044")
         self._purchase("Coffee for the workshop", 120.0, "K-2045")
+        self._start("business_trip", "K-2050", purpose="Fair", destination="Gdańsk")
+        self._planned_trip()
         self._stalled_refund()
+
+    def _planned_trip(self) -> None:
+        """A trip whose form is filled in; it waits for a manager on working time."""
+        run_id = self._start("business_trip", "K-2051", purpose="Customer workshop", destination="Graz")
+        if not run_id:
+            return
+        self._until(run_id, lambda v: bool(_open_approvals(v)))
+        task = self._signoff.queries.find_task(TENANT, "ada", run_id, "plan")
+        if task is not None and task.may_decide:
+            values = {"journey": "Night train", "hotel": "Station hotel", "estimate": 640.0}
+            self._signoff.submit_form(
+                person("ada"), TENANT, run_id, "plan", values,
+                generation=task.generation, shown_digest=task.shown_digest,
+            )  # fmt: skip
 
     def _stalled_refund(self) -> None:
         definition = self._signoff.queries.find_version(TENANT, "refund")
