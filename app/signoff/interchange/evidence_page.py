@@ -15,7 +15,7 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2430}"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;"
     "border-bottom:1px solid #d8dde5}code,pre{font:13px ui-monospace,monospace;white-space:pre-wrap;word-break:"
-    "break-all}.bad{color:#a4161a}.good{color:#14652f}"
+    "break-all}h1,h2{overflow-wrap:anywhere}@media(max-width:48rem){td,th{display:block}th{border:0}}"
 )
 
 
@@ -44,7 +44,8 @@ def evidence_page(queries: Queries, tenant: str, run_id: str, lines: Iterable[st
         *(f"<pre>{escape(x['note'])}</pre>" for x in parsed if x["kind"] == "checkpoint"),
     ]
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Evidence of run {escape(run_id)}</title>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
+        f'<meta name="viewport" content="width=device-width"><title>Evidence of run {escape(run_id)}</title>'
         f"<style>{_STYLE}</style><body>{''.join(parts)}</body></html>\n"
     )
 
