@@ -12,10 +12,11 @@ from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot, encod
 from signoff.core.definition import Join
 from signoff.core.evolve import evolve
 from signoff.core.explain import explain
+from signoff.core.implied import implies_open_approval
 from signoff.core.invariants import state_findings
 from signoff.core.plan import Plan
 from signoff.core.quorum import person_key
-from signoff.core.react import implies_open_approval, react
+from signoff.core.react import react
 from signoff.core.showing import shown_digest, shown_of
 from signoff.core.states import RunState, RunStatus, StepStatus
 from tests.core.rows import Rows

@@ -20,8 +20,7 @@ from signoff.core.effects import (
     TimerCleared,
     TimerSet,
 )
-from signoff.core.plan import Plan
-from signoff.core.react import (
+from signoff.core.implied import (
     AttemptKey,
     implied_attempts,
     implied_dead_letters,
@@ -29,6 +28,7 @@ from signoff.core.react import (
     implied_timers,
     implies_open_approval,
 )
+from signoff.core.plan import Plan
 from signoff.core.states import RunState
 
 OPEN_ATTEMPTS = {AttemptStatus.READY, AttemptStatus.HELD, AttemptStatus.LEASED}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from signoff.core import commands as c
 from signoff.core.definition import OUTCOMES, StepKind
 from signoff.core.document import read_document
-from signoff.core.react import implied_signal
+from signoff.core.implied import implied_signal
 from signoff.core.states import Actor, TimerKind, waits_for_child
 from signoff.core.validate import validate
 from tests.core.kit import CLOCK, JSON, OPERATOR, WORKER, World, document, person

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from signoff.core import commands as c
 from signoff.core import events as e
-from signoff.core.react import implied_dead_letters
+from signoff.core.implied import implied_dead_letters
 from signoff.core.states import TimerKind
 from tests.core.kit import CLOCK, JSON, OPERATOR, World, activity, approval, definition_of, document, once, undoable
 

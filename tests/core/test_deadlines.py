@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from signoff.core import commands as c
-from signoff.core.react import implied_deadline
+from signoff.core.implied import implied_deadline
 from signoff.core.states import TimerKind
 from tests.core.kit import CLOCK, JSON, START, World, activity, approval, definition_of, document, once, wait
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from signoff.core import commands as c
 from signoff.core.definition import StepKind
 from signoff.core.facts import Directory
-from signoff.core.react import implied_signal
+from signoff.core.implied import implied_signal
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from tests.core.checks import Ledger

@@ -13,9 +13,7 @@ from typing import Any
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.events import FormSubmitted, SignalReceived
-from signoff.core.plan import Plan, compile_plan
-from signoff.core.quorum import person_key
-from signoff.core.react import (
+from signoff.core.implied import (
     implied_attempts,
     implied_children,
     implied_dead_letters,
@@ -23,6 +21,8 @@ from signoff.core.react import (
     implied_timers,
     implies_open_approval,
 )
+from signoff.core.plan import Plan, compile_plan
+from signoff.core.quorum import person_key
 from signoff.core.states import RunState, RunStatus
 from signoff.store.bodies import load
 from signoff.store.dialects.sqlite import sqlite_module

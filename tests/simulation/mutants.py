@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from unittest import mock
 
-from signoff.core import answering, flow, quorum, react, retry
+from signoff.core import answering, flow, implied, quorum, react, retry
 from signoff.core.decide import (
     activities,
     advance,
@@ -133,7 +133,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m(
         "claim: attempts of paused runs stay claimable",
         (activities.claim, "in CLAIMABLE_RUNS", "is not None"),
-        (react.implied_attempt, "if run.status in CLAIMABLE_RUNS", "if True"),
+        (implied.implied_attempt, "if run.status in CLAIMABLE_RUNS", "if True"),
     ),
     m("slots: repeated outcomes give back again", (Dispatcher.give_back, "claim not in slot.held", "False")),
     m("claim: the fence does not grow", (activities.claim, "step.fence + 1", "max(step.fence, 1)")),
@@ -160,7 +160,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m("messages: kept ones are forgotten", (signal_requests.deliver_kept, "if message is None", "if True")),
     m(
         "messages: taken during a pause",
-        (react.implied_signal, "run.status is not RunStatus.PAUSED", "True"),
+        (implied.implied_signal, "run.status is not RunStatus.PAUSED", "True"),
         (signals.receive, "state.status is RunStatus.PAUSED", "False"),
     ),
     m("children: their end is not told", (children.end_in_parent, "if parent is None or not step", "if True")),

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from signoff.core.answering import who_may_answer
-from signoff.core.react import implied_signal
+from signoff.core.implied import implied_signal
 from signoff.core.states import Actor, RunState, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros

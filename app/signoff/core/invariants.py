@@ -13,9 +13,9 @@ from signoff.core import events as e
 from signoff.core.answering import who_may_answer
 from signoff.core.definition import StepKind
 from signoff.core.history import History, PlanOf
+from signoff.core.implied import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, person_key, same_person
-from signoff.core.react import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
 
 

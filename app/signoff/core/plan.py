@@ -16,6 +16,7 @@ from signoff.core.definition import (
     FormConfig,
     SignalConfig,
     Step,
+    StepKind,
     SubflowConfig,
     WaitConfig,
 )
@@ -34,6 +35,7 @@ class Plan:
         digest: its content digest.
         version: its published number (0 for a draft on trial).
         steps: by id, in topological order.
+        kinds: of its steps.
         incoming / outgoing: edges by step id.
         conditions: compiled `when` by edge key.
         templates: compiled mapping of each step, as `template_of` gives it, by step id.
@@ -49,6 +51,7 @@ class Plan:
     digest: str
     version: int
     steps: Mapping[str, Step]
+    kinds: frozenset[StepKind]
     incoming: Mapping[str, tuple[Edge, ...]]
     outgoing: Mapping[str, tuple[Edge, ...]]
     edges: Mapping[str, Edge]
@@ -93,6 +96,7 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
         digest=digest,
         version=version,
         steps={i: steps[i] for i in order},
+        kinds=frozenset(s.kind for s in definition.steps),
         incoming={i: tuple(v) for i, v in incoming.items()},
         outgoing={i: tuple(v) for i, v in outgoing.items()},
         edges={e.key: e for e in definition.edges},

@@ -1,7 +1,6 @@
 """`react(plan, before, after, events)`: the effects that make the rows match the new state. Pure.
 
-What a state implies (its claimable attempts, timers, open approvals) is computed by `implied_*`; the
-verifier compares the database with the same functions.
+What a state implies (its claimable attempts, timers, open approvals) is computed in `implied`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from signoff.core import events as e
-from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig
+from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, StepKind
 from signoff.core.effects import (
     ApprovalMoved,
     ApprovalPut,
@@ -21,15 +20,22 @@ from signoff.core.effects import (
     ChildMoved,
     ChildStart,
     DeadLetterGone,
-    DeadLetterPut,
     Effect,
     Notice,
     SignalWaitGone,
-    SignalWaitPut,
     TimerCleared,
     TimerSet,
 )
-from signoff.core.flow import needs_somebody
+from signoff.core.implied import (
+    AttemptKey,
+    implied_attempts,
+    implied_children,
+    implied_dead_letters,
+    implied_deadline,
+    implied_signal,
+    implied_timer,
+    implies_open_approval,
+)
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
 from signoff.core.states import (
@@ -38,86 +44,7 @@ from signoff.core.states import (
     RunState,
     RunStatus,
     StepStatus,
-    TimerKind,
-    waits_for_child,
 )
-
-AttemptKey = tuple[str, int, int, int]
-"""Step, generation, item, attempt."""
-
-
-def implied_timer(run: RunState, step_id: str) -> TimerSet | None:
-    """The one timer that must be armed for a step, or None."""
-    step = run.steps.get(step_id)
-    if step is None or step.timer is None or step.due is None or run.is_terminal or run.status is RunStatus.PAUSED:
-        return None
-    return TimerSet(step_id, step.timer, step.generation, step.attempt, step.due)
-
-
-def implied_deadline(run: RunState) -> TimerSet | None:
-    """The timer of the whole run, or None; its step is empty."""
-    held = run.is_terminal or run.status is RunStatus.PAUSED or run.stopping
-    return None if run.deadline is None or held else TimerSet("", TimerKind.DEADLINE, 0, 0, run.deadline)
-
-
-def implied_timers(run: RunState) -> list[TimerSet]:
-    """Every timer that must be armed for a run."""
-    found = [implied_deadline(run), *(implied_timer(run, i) for i in run.steps)]
-    return [timer for timer in found if timer]
-
-
-def implied_attempt(run: RunState, step_id: str) -> AttemptStatus | None:
-    """The status of the step's newest attempt while it is open, or None."""
-    step = run.steps.get(step_id)
-    if step is None or run.is_terminal:
-        return None
-    if step.status is StepStatus.SCHEDULED:
-        return AttemptStatus.READY if run.status in CLAIMABLE_RUNS else AttemptStatus.HELD
-    return AttemptStatus.LEASED if step.status is StepStatus.RUNNING else None
-
-
-def implied_attempts(run: RunState, step_id: str) -> dict[AttemptKey, AttemptStatus]:
-    """The open attempts of a step, by (step, generation, item, attempt); item -1 is the whole step."""
-    step = run.steps.get(step_id)
-    if step is None or run.is_terminal:
-        return {}
-    if step.items is None:
-        one = implied_attempt(run, step_id)
-        return {(step_id, step.generation, -1, step.attempt): one} if one else {}
-    ready = AttemptStatus.READY if run.status in CLAIMABLE_RUNS else AttemptStatus.HELD
-    meant = {StepStatus.SCHEDULED: ready, StepStatus.RUNNING: AttemptStatus.LEASED}
-    return {
-        (step_id, step.generation, x.item, x.attempt): meant[x.status] for x in step.items.open if x.status in meant
-    }
-
-
-def implies_open_approval(run: RunState, step_id: str) -> bool:
-    """True while people are asked."""
-    step = run.steps.get(step_id)
-    return bool(step and step.approval and step.status is StepStatus.WAITING and not run.is_terminal)
-
-
-def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:
-    """Activities that were tried, failed for good and need somebody, by step, while the run can still go on."""
-    if run.is_terminal or (run.stopping and not run.undo):
-        return {}
-    return {
-        i: DeadLetterPut(i, s.generation, s.error.code, s.error.message, s.attempt if s.polls else s.tries, s.since)
-        for i, s in run.steps.items()
-        if s.status is StepStatus.FAILED
-        and s.attempt
-        and s.error
-        and (s.undo or (not run.stopping and needs_somebody(plan, run, i)))
-    }
-
-
-def implied_signal(plan: Plan, run: RunState, step_id: str) -> SignalWaitPut | None:
-    """The message that a step takes now, or None; while a run is paused its messages are kept."""
-    step, config = run.steps.get(step_id), plan.steps[step_id].config
-    waits = step is not None and step.status is StepStatus.WAITING and run.status is not RunStatus.PAUSED
-    if step is None or not waits or run.is_terminal or not isinstance(config, SignalConfig):
-        return None
-    return SignalWaitPut(step_id, step.generation, config.signal, step.key)
 
 
 def react(
@@ -132,23 +59,22 @@ def react(
     touched = [i for i, s in after.steps.items() if whole or before.steps.get(i) is not s]
     if after.deadline or before.deadline:
         _timer(implied_deadline(before), implied_deadline(after), effects)
+    kinds = plan.kinds | earlier.kinds if earlier else plan.kinds
+    gone = [i for i in before.steps if i not in after.steps] if earlier else []
     for step in touched:
         _timer(implied_timer(before, step), implied_timer(after, step), effects)
+    for step in touched if StepKind.SIGNAL in kinds else ():
         _signals(earlier or plan, plan, before, after, step, effects)
-    for step in before.steps:
-        if step not in after.steps:
-            _timer(implied_timer(before, step), None, effects)
-    _attempts(plan, before, after, events, touched, effects)
-    _children(plan, before, after, events, effects)
-    _approvals(plan, before, after, events, touched, effects)
-    _dead_letters(earlier or plan, plan, before, after, effects)
+    for step in gone:
+        _timer(implied_timer(before, step), None, effects)
+    _attempts(plan, before, after, events, touched, gone, effects)
+    if after.parent or StepKind.SUBFLOW in kinds:
+        _children(plan, before, after, events, effects)
+    _approvals(plan, before, after, events, touched, gone, effects)
+    if any(s.status is StepStatus.FAILED for run in (before, after) for s in run.steps.values()):
+        _dead_letters(earlier or plan, plan, before, after, effects)
     _notices(plan, after, events, effects)
     return effects
-
-
-def implied_children(run: RunState) -> dict[str, str]:
-    """The runs that steps wait for, with the step that does."""
-    return {} if run.is_terminal else {s.child: i for i, s in run.steps.items() if waits_for_child(s)}
 
 
 def _children(plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], out: list[Effect]) -> None:
@@ -202,18 +128,23 @@ def _timer(was: TimerSet | None, now: TimerSet | None, out: list[Effect]) -> Non
 
 
 def _attempts(
-    plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
+    plan: Plan,
+    before: RunState,
+    after: RunState,
+    events: Sequence[e.Event],
+    touched: list[str],
+    gone: list[str],
+    out: list[Effect],
 ) -> None:
     """Rows of attempts: what the events say, then whatever the new state implies differently."""
     rows: dict[AttemptKey, AttemptStatus] = {}
     for step in touched:
         rows.update(implied_attempts(before, step))
-    for step in before.steps:
-        if step not in after.steps:
-            for _, generation, item, attempt in implied_attempts(before, step):
-                old = before.steps[step]
-                cancelled = AttemptStatus.CANCELLED
-                out.append(AttemptMoved(step, generation, attempt, cancelled, old.fence, old.worker, item=item))
+    for step in gone:
+        for _, generation, item, attempt in implied_attempts(before, step):
+            old = before.steps[step]
+            cancelled = AttemptStatus.CANCELLED
+            out.append(AttemptMoved(step, generation, attempt, cancelled, old.fence, old.worker, item=item))
     for event in events:
         match event:
             case e.ActivityScheduled():
@@ -309,7 +240,13 @@ def _moved(
 
 
 def _approvals(
-    plan: Plan, before: RunState, after: RunState, events: Sequence[e.Event], touched: list[str], out: list[Effect]
+    plan: Plan,
+    before: RunState,
+    after: RunState,
+    events: Sequence[e.Event],
+    touched: list[str],
+    gone: list[str],
+    out: list[Effect],
 ) -> None:
     """Rows of approvals and forms: opened, answered, closed where the new state no longer asks in that generation."""
     asked: dict[tuple[str, int], ApprovalState | None] = {}
@@ -317,8 +254,8 @@ def _approvals(
         if implies_open_approval(before, step):
             old = before.steps[step]
             asked[step, old.generation] = old.approval
-    gone = [i for i in before.steps if i not in after.steps and implies_open_approval(before, i)]
-    out += [ApprovalMoved(i, before.steps[i].generation, "cancelled") for i in gone]
+    closed = [i for i in gone if implies_open_approval(before, i)]
+    out += [ApprovalMoved(i, before.steps[i].generation, "cancelled") for i in closed]
     for event in events:
         if isinstance(event, e.ApprovalOpened | e.FormOpened):
             out.append(_asked(plan, event))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from signoff.core import commands as c
 from signoff.core.effects import ChildEnded, ChildMoved, ChildStart
-from signoff.core.react import implied_children
+from signoff.core.implied import implied_children
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState, RunStatus
 from signoff.errors import NotFound, SignoffError

@@ -17,16 +17,16 @@ from signoff.core.codec import encode_snapshot
 from signoff.core.digest import canonical_json, definition_digest
 from signoff.core.document import read_document
 from signoff.core.history import PlanOf
-from signoff.core.invariants import Finding, RunCheck, state_findings
-from signoff.core.plan import Plan
-from signoff.core.quorum import person_key
-from signoff.core.react import (
+from signoff.core.implied import (
     implied_attempts,
     implied_dead_letters,
     implied_signal,
     implied_timers,
     implies_open_approval,
 )
+from signoff.core.invariants import Finding, RunCheck, state_findings
+from signoff.core.plan import Plan
+from signoff.core.quorum import person_key
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError

@@ -9,7 +9,7 @@ from signoff.core.decide.build import Build
 from signoff.core.decide.operators import may_operate, not_changed, retry, substitute_of
 from signoff.core.definition import ActivityConfig
 from signoff.core.flow import resolve_edges
-from signoff.core.react import implied_dead_letters
+from signoff.core.implied import implied_dead_letters
 from signoff.core.rejection import Rejection
 from signoff.core.states import StepStatus
 
