@@ -158,3 +158,41 @@ def test_a_document_that_is_given_is_valid() -> None:
     made = asl.translate(json.dumps({"StartAt": "A", "States": {"A": {**TASK, "End": True}}}), name="sample")
     assert made.document is not None
     assert made.origin == {"a": "A"}
+
+
+def checking(*conditions: str) -> Translated:
+    """Draw, then check: each flow behind the check has a condition; the first leads back to the drawing."""
+    nodes = (
+        "<startEvent id='s'/><userTask id='a' name='Draw'/><userTask id='b' name='Check'/><exclusiveGateway id='g'/>"
+    )
+    targets = ["a", *(f"e{n}" for n in range(1, len(conditions)))]
+    for target, condition in zip(targets, conditions, strict=True):
+        end = f"<serviceTask id='{target}' name='Go {target}'/>" if target != "a" else ""
+        told = f"<conditionExpression>${{{condition}}}</conditionExpression>"
+        nodes += f"{end}<sequenceFlow id='f{target}' sourceRef='g' targetRef='{target}'>{told}</sequenceFlow>"
+    return process(nodes + flow("s>a", "a>b", "b>g"))
+
+
+def form_of(made: Translated, step: str) -> dict[str, Any]:
+    assert made.document is not None, made.refusals
+    found: dict[str, Any] = next(s for s in made.document["steps"] if s["id"] == step)
+    return found
+
+
+def test_an_answer_that_led_back_is_not_asked_for_any_more() -> None:
+    made = checking("again == true", "again == false")
+    check = form_of(made, "check")
+    assert check["returns_to"] == ["draw"]
+    assert [f["name"] for f in check["fields"]] == ["note"]
+    assert made.document is not None
+    assert {"from": "check", "to": "go_e1"} in made.document["edges"]
+
+
+def test_of_several_answers_only_the_one_that_led_back_goes() -> None:
+    made = checking("how == 'badly'", "how == 'well'", "how == 'very well'")
+    check = form_of(made, "check")
+    assert (check["returns_to"], check["fields"][0]["options"]) == (["draw"], ["well", "very well"])
+
+
+def test_a_way_back_that_depends_on_more_is_a_loop() -> None:
+    assert "a loop from" in words(checking("score == 5", "score != 5"))

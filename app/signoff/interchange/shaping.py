@@ -6,20 +6,20 @@ from typing import Any
 
 from signoff.core.definition import OUTCOMES, StepKind
 from signoff.core.document import FORMAT, read_document, write_document
-from signoff.core.graph import all_cycle_paths, reachable_from, topological_order
+from signoff.core.graph import reachable_from, topological_order
 from signoff.core.problem import Problem
 from signoff.core.validate import validate
 from signoff.interchange.cel import both, either, negated
+from signoff.interchange.looping import turn_loops
 from signoff.interchange.sketch import Link, Node, Sketch
 from signoff.interchange.translated import Translated
 
 PASS = "pass"
-_RETURNING = ("approval", "form")
 
 
 def finish(sketch: Sketch) -> Translated:
     """The document, or all refusals."""
-    _turn_loops(sketch)
+    turn_loops(sketch)
     _drop_unreachable(sketch)
     if not sketch.refusals:
         _explicit_otherwise(sketch)
@@ -92,80 +92,6 @@ def _drop_unreachable(sketch: Sketch) -> None:
         sketch.note(f"Nothing leads to {names}; left out.")
         for i in lost:
             sketch.remove(i)
-
-
-def _turn_loops(sketch: Sketch) -> None:
-    """A way back right behind a person becomes a send-back of that step; every other loop is refused by name."""
-    for _ in range(50):
-        cycles = all_cycle_paths(sketch.successors())
-        if not cycles:
-            return
-        if not any(_send_back(sketch, [*path]) for path in cycles):
-            for path in cycles:
-                nodes = [sketch.nodes[i] for i in path]
-                first = min(range(len(nodes) - 1), key=lambda i: list(sketch.nodes).index(nodes[i].id), default=0)
-                last = nodes[first - 1] if first else nodes[-2] if len(nodes) > 1 else nodes[-1]
-                remedy = "Let a person send the work back, let an activity poll, or use for_each."
-                sketch.refuse("loop", f"a loop from '{last.source}' to '{nodes[first].source}'", remedy)
-            return
-
-
-def _send_back(sketch: Sketch, path: list[str]) -> bool:
-    """Cut the cycle where it leaves a person (and the points behind) for something that comes before."""
-    ring = path[:-1] if len(path) > 1 and path[0] == path[-1] else path
-    order = list(sketch.nodes)
-    for i in sorted(ring, key=order.index, reverse=True):
-        node = sketch.nodes[i]
-        if node.step is None or node.step["kind"] not in _RETURNING:
-            continue
-        last, target = i, _next_in(ring, i)
-        while sketch.nodes[target].step is None and len(sketch.out_of(target)) > 1 and target != i:
-            last, target = target, _next_in(ring, target)
-        rejected = all(x.on == "rejected" for x in sketch.links if (x.source, x.target) == (i, target))
-        if (last == i and not rejected) or target == i:
-            continue
-        back = _first_step(sketch, target)
-        if not back or back == i:
-            continue
-        cut = [x for x in sketch.links if x.source == last and x.target == target]
-        siblings = [x for x in sketch.out_of(last) if x not in cut]
-        if not siblings or not _comes_before(sketch, back, i, cut):
-            continue
-        sketch.links = [x for x in sketch.links if x not in cut]
-        node.step.setdefault("returns_to", [])
-        if back not in node.step["returns_to"]:
-            node.step["returns_to"].append(back)
-        if len(siblings) == 1 and last != i:
-            siblings[0].when, siblings[0].otherwise = "", False
-        sketch.note(f"The way back from '{node.source}' to '{sketch.nodes[back].source}' became its sending back.")
-        return True
-    return False
-
-
-def _comes_before(sketch: Sketch, back: str, step: str, cut: list[Link]) -> bool:
-    """Whether the work passes `back` on its way to `step` without the links that are cut."""
-    starts = [i for i in sketch.nodes if not sketch.into(i)]
-    graph: dict[str, list[str]] = {i: [] for i in sketch.nodes}
-    for x in sketch.links:
-        if x not in cut and x.source != step:
-            graph[x.source].append(x.target)
-    return back in reachable_from(graph, starts) and step in reachable_from(graph, [back])
-
-
-def _next_in(ring: list[str], node: str) -> str:
-    return ring[(ring.index(node) + 1) % len(ring)]
-
-
-def _first_step(sketch: Sketch, node: str) -> str:
-    """The node, or the only step behind a chain of points; empty where there is none."""
-    seen: set[str] = set()
-    while sketch.nodes[node].step is None:
-        out = sketch.out_of(node)
-        if len(out) != 1 or node in seen:
-            return ""
-        seen.add(node)
-        node = out[0].target
-    return node
 
 
 def _explicit_otherwise(sketch: Sketch) -> None:
