@@ -13,6 +13,7 @@ import pytest
 from signoff.cli.context import save_settings
 from signoff.errors import InvalidInput, StoreFault, Unavailable
 from signoff.runtime.lock import EngineLock
+from signoff.runtime.storewatch import StoreWatch
 from signoff.runtime.wire import MAX_FRAME_BYTES
 from signoff.wiring import Settings, listen, open_embedded, open_remote
 from tests.engine.office import TENANT, ask, chain, open_office, person
@@ -54,7 +55,7 @@ def test_a_database_that_is_gone_is_not_begun_anew(tmp_path: Path) -> None:
 def test_a_database_deleted_under_the_engine_stops_it(tmp_path: Path) -> None:
     with open_office(tmp_path) as office:
         office.publish(chain("buy", ask("manager")))
-        watch = office.running.services[-1]
+        watch = next(s for s in office.running.services if isinstance(s, StoreWatch))
         for path in tmp_path.glob("signoff.db*"):
             path.unlink()
         watch.work()
