@@ -86,7 +86,7 @@ def test_c09_reasons_and_reassignments_are_on_record_after_a_restart(tmp_path: P
         rows = list(csv.reader(io.StringIO(table, newline="")))
         assert any(REASON in row for row in rows)
         bundle = [json.loads(x) for x in again.get("audrey", f"/runs/{run_id}/evidence").text.splitlines()]
-        assert any(json.dumps(REASON) in json.dumps(x) or "Second line" in json.dumps(x) for x in bundle)
+        assert any("Second line" in json.dumps(x) for x in bundle)
 
 
 def test_c21_by_hand_is_not_skipped(desk: Desk) -> None:

@@ -43,9 +43,7 @@ def test_the_number_of_approvals_is_never_lowered() -> None:
     world.approve("p", "ann", "bob")
     refusal = world.no(world.reassignment("p", remove=("cem",)))
     assert refusal.code == "quorum_unreachable"
-    assert refusal.message == "Expected to reassign 'P', but with ann and bob asked it lacks 1 who may answer." or (
-        "Ann and Bob" in refusal.message
-    )
+    assert refusal.message == "Expected to reassign 'P', but with Ann and Bob asked it lacks 1 who may answer."
     world.ok(world.reassignment("p", "eve", remove=("cem",)))
     assert world.run == "running"
     world.approve("p", "eve")
