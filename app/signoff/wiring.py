@@ -200,7 +200,7 @@ def start_engine(
         pump = TimerPump(reader, writer, now)
         watch = StoreWatch(settings.database, writer)
         sealer = open_sealer(settings, Reader(reader, vault), writer, now)
-        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer, vault=vault), watch, sealer)
+        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer, vault=vault), sealer, watch)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)

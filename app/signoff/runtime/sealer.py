@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
-from signoff.errors import SignoffError
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
 from signoff.store.checkpoints import CheckpointFiles, Signer, body_of
@@ -100,5 +99,5 @@ class Sealer(Service):
         try:
             if ledger.unsealed_events(self._reader):
                 self.seal()
-        except (SignoffError, OSError):
+        except Exception:  # the database or the writer may be gone; closing goes on
             log.exception("the last checkpoint could not be written; the next start does it")
