@@ -70,5 +70,7 @@ def test_after_a_lost_connection_every_page_looks_again() -> None:
     seen: list[tuple[str, FeedEvent]] = []
     for name, topic in (("run", run_topic("t", "r-1")), ("list", tenant_topic("t"))):
         live.follow(topic, _Document(), lambda events, name=name: seen.extend((name, e) for e in events))
+    assert sorted(name for name, _ in seen) == ["list", "run"], "looks once again when it begins to follow"
+    seen.clear()
     feed.listener(resync(datetime.now(UTC)))
     assert sorted(name for name, _ in seen) == ["list", "run"]

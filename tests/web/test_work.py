@@ -121,3 +121,14 @@ def test_a_compensation_is_drawn_in_the_designer(visit: Visitors, office: Office
     expect(ada.get_by_text("revision 2").first).to_be_visible()
     kept = office.signoff.queries.find_draft(TENANT, "visit_abroad").document["steps"][0]
     assert kept["compensation"] == {"connector": "unbook"}
+
+
+def test_an_operator_can_mend_a_run_on_a_telephone(visit: Visitors, office: Office) -> None:
+    """The buttons of the selected step lay under the history, where no finger could reach them."""
+    run_id = office.stalled_run()
+    ada = visit("ada", f"/runs/{run_id}", width=390, height=844)
+    office.desk.broken = False
+    ada.get_by_role("button", name="Retry", exact=True).click()
+    ada.get_by_label("Reason").fill("The shop has opened")
+    ada.get_by_role("dialog").get_by_role("button", name="Retry").click()
+    office.wait_until(run_id, lambda s: s[""] == "succeeded")

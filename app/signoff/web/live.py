@@ -9,10 +9,11 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
 from typing import Any
 
 from signoff.engine.client import Feed
-from signoff.engine.views import FeedEvent
+from signoff.engine.views import FeedEvent, resync
 
 log = logging.getLogger(__name__)
 
@@ -71,15 +72,18 @@ class Live:
     def follow(self, topic: Topic, document: Any, apply: Apply, *, pause_ms: int = 0) -> Callable[[], None]:
         """Call `apply` with what happened, on the page's loop; ends with the page, or by the returned function.
 
+        It is called once at the beginning: something may have happened between reading and following.
+
         Args:
             topic: from `run_topic` or `tenant_topic`.
             document: the page's Bokeh document.
             apply: called with all events since the last call, oldest first.
             pause_ms: wait this long after the first event, so that a burst is one redraw.
         """
-        key = object()
+        key, follower = object(), _Follower(document, apply, pause_ms)
         with self._lock:
-            self._followers[topic][key] = _Follower(document, apply, pause_ms)
+            self._followers[topic][key] = follower
+        follower.push(resync(datetime.now(UTC)))  # whatever happened since the page was read
 
         def leave() -> None:
             self._drop(topic, key)

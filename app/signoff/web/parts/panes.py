@@ -19,4 +19,6 @@ def html(text: str = "", *, css: str = "pane.css", **params: Any) -> Any:
 def wrap(*children: Any, gap: str = "8px", align: str = "center", **params: Any) -> Any:
     """Side by side, in as many lines as the width needs; Panel's own FlexBox evaluates code in the browser."""
     params.setdefault("sizing_mode", "stretch_width")
-    return pn.Row(*children, styles={"flex-wrap": "wrap", "gap": gap, "align-items": align}, **params)
+    return pn.Row(
+        *children, styles={"flex-wrap": "wrap", "gap": gap, "align-items": align, "max-height": "none"}, **params
+    )
