@@ -40,6 +40,46 @@ def audit(office: Office) -> list[tuple[str, str, str]]:
         db.close()
 
 
+def test_work_of_a_leaver_is_given_to_others_at_once(office: Office) -> None:
+    office.publish(chain("buy", ask("p")))
+    runs = [office.start("buy") for _ in range(2)]
+    change = {"add": ["dan"], "remove": ["alan"]}
+    found = preview(office, "reassign_step", change, definition="buy")
+    assert [(i.can, i.step) for i in found.items] == [(True, "p")] * 2
+    assert {i.sentence for i in found.items} == {"Would reassign 'P'."}
+    answer = office.signoff.bulk(OLGA, TENANT, "reassign_step", found.sendable, reason="Alan left", args=change)
+    assert (answer["done"], answer["refused"]) == (2, 0)
+    for run_id in runs:
+        approval = office.view(run_id).state.steps["p"].approval
+        assert approval is not None
+        assert "alan" not in approval.roster
+    assert not preview(office, "reassign_step", {"remove": ["alan"]}, definition="buy").items[0].can
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "outcome"),
+    [
+        ("complete_step", {"output": {"n": 1}}, "succeeded"),
+        ("replay_dead_letter", {}, "failed"),
+        ("edit_input", {"input": {}}, "failed"),
+    ],
+)
+def test_other_commands_to_many_runs(office: Office, command: str, args: dict[str, Any], outcome: str) -> None:
+    runs = broken(office, 2)
+    found = preview(office, command, args, status="stalled")
+    assert [i.can for i in found.items] == [True, True], [i.sentence for i in found.items]
+    answer = office.signoff.bulk(OLGA, TENANT, command, found.sendable, reason="All of them", args=args)
+    assert (answer["done"], answer["refused"]) == (2, 0)
+    for run_id in runs:
+        office.until_step(run_id, "order", outcome)
+
+
+def test_nothing_in_doubt_is_nothing_to_answer(office: Office) -> None:
+    broken(office, 1)
+    (item,) = preview(office, "deny_effect", status="stalled").items
+    assert (item.can, item.sentence) == (False, "No step of it can be said not to have happened.")
+
+
 def test_retrying_all_that_failed_for_one_reason(office: Office) -> None:
     runs = broken(office)
     before = [office.types(r) for r in runs]
@@ -93,7 +133,7 @@ def test_who_may_not_is_refused_and_bad_requests_are_sentences(office: Office) -
     items = [{"run_id": runs[0], "sequence": 1}]
     with pytest.raises(errors.Forbidden, match="send a command to many runs"):
         office.signoff.bulk(person("ada"), TENANT, "cancel_run", items, reason="x")
-    for command, listed, reason in (("edit_input", items, "x"), ("cancel_run", items, ""), ("cancel_run", [], "x")):
+    for command, listed, reason in (("decide", items, "x"), ("cancel_run", items, ""), ("cancel_run", [], "x")):
         with pytest.raises(errors.InvalidInput):
             office.signoff.bulk(OLGA, TENANT, command, listed, reason=reason)
     with pytest.raises(errors.InvalidInput):

@@ -28,7 +28,17 @@ from signoff.store.times import to_micros
 
 SCANNED = 5_000
 """No preview looks at more runs than this."""
-_STEP_COMMANDS = ("retry_step", "skip_step")
+_STEP_COMMANDS = {
+    "retry_step": "retried",
+    "skip_step": "skipped",
+    "complete_step": "completed by hand",
+    "replay_dead_letter": "replayed",
+    "confirm_effect": "said to have happened",
+    "deny_effect": "said not to have happened",
+    "reassign_step": "given to other people",
+}
+"""Commands on a step, which is found by itself where none is named, and what could not be done where there is none."""
+_SHOWN_AS = {"replay_dead_letter": "retry_step"}
 _FOLLOWING = 4
 
 
@@ -159,7 +169,7 @@ class BulkQueries:
     ) -> Foreseen:
         if name in _STEP_COMMANDS and not step:
             told = explain(plan, state)
-            step = next((s.step for s in told.steps if name in s.actions), "")
+            step = next((s.step for s in told.steps if _SHOWN_AS.get(name, name) in s.actions), "")
 
         def result(can: bool, sentence: str, **more: Any) -> Foreseen:
             return Foreseen(
@@ -175,7 +185,7 @@ class BulkQueries:
             )
 
         if name in _STEP_COMMANDS and not step:
-            return result(False, "No step of it can be " + ("retried." if name == "retry_step" else "skipped."))
+            return result(False, f"No step of it can be {_STEP_COMMANDS[name]}.")
         try:
             command = self._command(tenant, actor, name, plan, {**args, "step": step} if step else args)
         except SignoffError as error:

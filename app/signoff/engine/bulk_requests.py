@@ -28,6 +28,12 @@ BULK = (
     "terminate_run",
     "retry_step",
     "skip_step",
+    "complete_step",
+    "replay_dead_letter",
+    "confirm_effect",
+    "deny_effect",
+    "reassign_step",
+    "edit_input",
     "migrate_run",
 )
 """Commands that can be sent to many runs at once."""

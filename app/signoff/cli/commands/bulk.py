@@ -12,8 +12,17 @@ from signoff.cli.output import explains_errors, print_json, print_table, say
 from signoff.engine.bulk_queries import Preview, RunFilter
 from signoff.errors import InvalidInput
 
-SHORT = {"retry": "retry_step", "skip": "skip_step"}
-COMMANDS = ("pause", "resume", "cancel", "terminate", "retry", "skip", "migrate")
+SHORT = {
+    "retry": "retry_step",
+    "skip": "skip_step",
+    "complete": "complete_step",
+    "replay": "replay_dead_letter",
+    "happened": "confirm_effect",
+    "not-happened": "deny_effect",
+    "reassign": "reassign_step",
+    "edit-input": "edit_input",
+}
+COMMANDS = ("pause", "resume", "cancel", "terminate", *SHORT, "migrate")
 Reason = Annotated[str, typer.Option("--reason", help="Why; it goes into the audit trail.")]
 To = Annotated[int | None, typer.Option("--to", help="Version to move to.")]
 Steps = Annotated[
@@ -28,12 +37,15 @@ def bulk(
     definition: Annotated[str, typer.Option("--definition")] = "",
     version: Annotated[int | None, typer.Option("--version")] = None,
     status: Annotated[str, typer.Option("--status", help="Without one: all that are not over.")] = "",
-    step: Annotated[str, typer.Option("--step", help="Id of a step; found by itself for retry and skip.")] = "",
+    step: Annotated[str, typer.Option("--step", help="Id of a step; without one it is found.")] = "",
     error: Annotated[str, typer.Option("--error", help="Code of a step's error.")] = "",
     unchanged_min: Annotated[float, typer.Option("--unchanged-min", help="Nothing happened for so long.")] = 0.0,
     to: To = None,
     steps: Steps = None,
     mapping: Mapping = "",
+    more: Annotated[
+        str, typer.Option("--with", help='What the command takes besides, JSON: {"output": …}, {"add": […]}.')
+    ] = "",
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this nothing is changed.")] = False,
     reason: Reason = "",
     login: As = "",
@@ -47,6 +59,8 @@ def bulk(
         )
     name = SHORT.get(command, f"{command}_run")
     args = {"plan": _plan(to, steps, mapping)} if command == "migrate" else {}
+    if more:
+        args |= read_json(more, "What the command takes")
     which = RunFilter(definition, version, status, step, error, unchanged_min * 60)
     _preview_and_apply(name, which, args, apply, reason, login, data, as_json)
 

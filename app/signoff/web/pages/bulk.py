@@ -22,7 +22,9 @@ from signoff.web.shell import arguments, frame
 from signoff.web.site import Visitor, in_thread
 
 FIELDS = ("command", "status", "definition", "version", "step", "error", "hours", "target")
-_WORDS = {**ACTION_WORDS, "migrate_run": "Move to another version"}
+_WORDS = {**ACTION_WORDS, "migrate_run": "Move to another version", "replay_dead_letter": "Replay dead letters"}
+_TAKES_MORE = ("edit_input", "reassign_step")
+"""Commands that need more than a reason: on the command line and over REST."""
 
 
 def bulk_page(visitor: Visitor, _: dict[str, str]) -> Any:
@@ -49,7 +51,7 @@ def migrate_link(definition: str, version: int, target: int) -> Safe:
 
 
 def _form(asked: dict[str, str], titles: dict[str, str]) -> str:
-    commands = "".join(_option(c, _WORDS.get(c, c), asked["command"]) for c in BULK)
+    commands = "".join(_option(c, _WORDS.get(c, c), asked["command"]) for c in BULK if c not in _TAKES_MORE)
     open_states = [s for s in RunStatus if s not in TERMINAL_RUNS]
     states = "".join(_option(s.value, run_word(s.value), asked["status"]) for s in open_states)
     names = "".join(_option(name, title, asked["definition"]) for name, title in titles.items())
