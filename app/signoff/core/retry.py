@@ -74,3 +74,31 @@ def may_retry(policy: RetryPolicy, effect: EffectContract, error: ErrorInfo) -> 
     if effect is EffectContract.AT_MOST_ONCE:
         return False
     return error.retryable and error.code not in policy.not_retryable
+
+
+def retry_due(
+    policy: RetryPolicy,
+    effect: EffectContract,
+    error: ErrorInfo,
+    *,
+    attempt: int,
+    first_scheduled_at: datetime | None,
+    now: datetime,
+    jitter: float,
+) -> datetime | None:
+    """When to try again after this error, or None where it may not be repeated or the policy gives up.
+
+    Args:
+        policy: of the step, or of its compensation.
+        effect: what a repetition may do.
+        error: of the attempt that just failed.
+        attempt: its number, from 1.
+        first_scheduled_at: when attempt 1 was scheduled; None counts from now.
+        now: aware UTC.
+        jitter: a number in [0, 1).
+    """
+    if not may_retry(policy, effect, error):
+        return None
+    return next_attempt_at(
+        policy, attempt=attempt, first_scheduled_at=first_scheduled_at or now, now=now, jitter=jitter
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
 from signoff.cli.output import explains_errors, print_json, print_table, say
 from signoff.core.definition import Definition
-from signoff.core.diff import compare
+from signoff.core.diff import Change, compare
 from signoff.core.digest import definition_digest
 from signoff.core.document import read_document
 from signoff.core.script import read_script
@@ -178,13 +179,7 @@ def diff(
     """Say what differs between two versions, or what publishing the draft would change."""
     with connected(data) as signoff:
         changes = signoff.queries.compare(TENANT, name, old, new)
-    if as_json:
-        print_json(changes)
-        return
-    for change in changes:
-        say(change.sentence)
-    if not changes:
-        say("Nothing differs.")
+    _print_changes(changes, as_json)
 
 
 @app.command("diff-files")
@@ -196,6 +191,10 @@ def diff_files(
 ) -> None:
     """Say what differs between two definitions in files; needs no engine."""
     changes = compare(_read_file(old), _read_file(new))
+    _print_changes(changes, as_json)
+
+
+def _print_changes(changes: Sequence[Change], as_json: bool) -> None:
     if as_json:
         print_json(changes)
         return

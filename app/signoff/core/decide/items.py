@@ -13,7 +13,7 @@ from signoff.core.definition import ActivityConfig, ForEach, Step
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges, scope_of
 from signoff.core.payload import plain_json
-from signoff.core.retry import may_retry, next_attempt_at
+from signoff.core.retry import retry_due
 from signoff.core.states import ErrorInfo, ItemsState, ItemState, StepStatus, idempotency_key
 from signoff.core.wording import listed, sentence
 
@@ -121,11 +121,13 @@ def item_over(build: Build, step_id: str, one: ItemState, error: ErrorInfo) -> N
     )
     due = None
     hopeless = build.state.stopping or _items(build, step_id).failed
-    if may_retry(config.retry, config.effect, error) and not hopeless:
-        due = next_attempt_at(
+    if not hopeless:
+        due = retry_due(
             config.retry,
+            config.effect,
+            error,
             attempt=one.attempt,
-            first_scheduled_at=one.first_scheduled_at or build.now,
+            first_scheduled_at=one.first_scheduled_at,
             now=build.now,
             jitter=build.facts.jitter,
         )

@@ -12,7 +12,7 @@ from signoff.core.definition import ActivityConfig, EffectContract
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
 from signoff.core.polling import next_poll_at
-from signoff.core.retry import may_retry, next_attempt_at, pause_s
+from signoff.core.retry import pause_s, retry_due
 from signoff.core.states import ErrorInfo, idempotency_key
 
 OUTCOME_UNKNOWN = "outcome_unknown"
@@ -30,11 +30,13 @@ def try_again_or_fail(build: Build, step_id: str, error: ErrorInfo) -> None:
     """Arm the next attempt where the policy allows one more, else end the step as failed."""
     config, step = _config(build, step_id), build.state.steps[step_id]
     due = None
-    if may_retry(config.retry, config.effect, error) and not build.state.stopping:
-        due = next_attempt_at(
+    if not build.state.stopping:
+        due = retry_due(
             config.retry,
+            config.effect,
+            error,
             attempt=step.tries,
-            first_scheduled_at=step.first_scheduled_at or build.now,
+            first_scheduled_at=step.first_scheduled_at,
             now=build.now,
             jitter=build.facts.jitter,
         )

@@ -28,13 +28,6 @@ SKIPPABLE = (
 )
 
 
-def settled(build: Build, refused: Rejection | None) -> Rejection | None:
-    """The same answer, after everything that follows from it."""
-    if refused is None:
-        settle_run(build)
-    return refused
-
-
 def may_operate(build: Build, command: c.OperatorCommand, wanted: str) -> Rejection | None:
     """What every command of an operator needs: a reason, and a run that is not over."""
     state = build.state
@@ -132,7 +125,9 @@ def retry(build: Build, command: c.RetryStep) -> Rejection | None:
     if refused := may_operate(build, command, wanted) or not_changed(build, command, step.changed, wanted):
         return refused
     if step.undo and step.status is StepStatus.FAILED:
-        return settled(build, retry_undo(build, command))
+        retry_undo(build, command)
+        settle_run(build)
+        return None
     if state.stopping:
         return Rejection("stopping", f"Expected to {wanted}, but the run is being stopped.", "Start a new run.")
     if step.status not in (StepStatus.FAILED, StepStatus.EXPIRED):
@@ -207,7 +202,10 @@ def skip(build: Build, command: c.SkipStep) -> Rejection | None:
     if refused:
         return refused
     if step.undo and step.status is StepStatus.FAILED:
-        return settled(build, undone_by_hand(build, command))
+        refused = undone_by_hand(build, command)
+        if refused is None:
+            settle_run(build)
+        return refused
     if refused := _unskippable(build, command):
         return refused
     output, wrong = _substitute(build, command)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.build import Build
-from signoff.core.definition import ActivityConfig, Compensation
+from signoff.core.definition import ActivityConfig, Compensation, EffectContract
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
-from signoff.core.retry import next_attempt_at, within_total
+from signoff.core.retry import retry_due, within_total
 from signoff.core.states import ErrorInfo, RunState, RunStatus, StepState, StepStatus, idempotency_key
 from signoff.core.wording import sentence
 
@@ -118,15 +118,15 @@ def undo_failed(build: Build, step_id: str, error: ErrorInfo) -> None:
     """An attempt to undo failed or was lost: try again with the same key, else a person is needed."""
     _, compensation = _compensation(build, step_id)
     step = build.state.steps[step_id]
-    due = None
-    if error.retryable and error.code not in compensation.retry.not_retryable:
-        due = next_attempt_at(
-            compensation.retry,
-            attempt=step.undo,
-            first_scheduled_at=step.first_scheduled_at or build.now,
-            now=build.now,
-            jitter=build.facts.jitter,
-        )
+    due = retry_due(
+        compensation.retry,
+        EffectContract.IDEMPOTENT,
+        error,
+        attempt=step.undo,
+        first_scheduled_at=step.first_scheduled_at,
+        now=build.now,
+        jitter=build.facts.jitter,
+    )
     if due is None:
         _gave_up(build, step_id, error)
         return
@@ -153,7 +153,7 @@ def abandon_undo(build: Build, reason: str) -> None:
             _gave_up(build, i, ErrorInfo("terminated", sentence(f"The run was terminated: {reason}"), False))
 
 
-def retry_undo(build: Build, command: c.RetryStep) -> Rejection | None:
+def retry_undo(build: Build, command: c.RetryStep) -> None:
     """Try a compensation that failed again."""
     step = build.state.steps[command.step]
     build.emit(
@@ -165,7 +165,6 @@ def retry_undo(build: Build, command: c.RetryStep) -> Rejection | None:
             reason=command.reason,
         )
     )
-    return None
 
 
 def undone_by_hand(build: Build, command: c.SkipStep) -> Rejection | None:

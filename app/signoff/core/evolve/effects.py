@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signoff.core import events as e
 from signoff.core.altered import altered
-from signoff.core.evolve.steps import begun_again, reopen_after, run_goes_on, with_output, with_step
+from signoff.core.evolve.steps import begun_again, reopen_after, run_goes_on, with_output, with_step, without_partial
 from signoff.core.plan import Plan
 from signoff.core.states import RunState, StepStatus, TimerKind
 
@@ -56,8 +56,7 @@ def completed_by_hand(plan: Plan, state: RunState, event: e.StepCompletedByHand)
     """Somebody did it: what its failure had blocked is open again, and the run goes on."""
     state = reopen_after(plan, state, event.step, event.at)
     state = with_output(state, event.step, event.output)
-    if event.step in state.partial:
-        state = altered(state, partial={i: x for i, x in state.partial.items() if i != event.step})
+    state = without_partial(state, event.step)
     state = with_step(
         state,
         event.step,

@@ -9,7 +9,7 @@ from typing import Any
 from signoff.core import events as e
 from signoff.core import items as lists
 from signoff.core.altered import altered
-from signoff.core.evolve.steps import with_output, with_step
+from signoff.core.evolve.steps import with_output, with_step, without_partial
 from signoff.core.plan import Plan
 from signoff.core.states import ItemsState, ItemState, RunState, StepStatus
 
@@ -110,7 +110,7 @@ def withdrawn(plan: Plan, state: RunState, event: e.ItemsWithdrawn) -> RunState:
 def all_succeeded(plan: Plan, state: RunState, event: e.ItemsSucceeded) -> RunState:
     """The step has its output."""
     state = with_output(state, event.step, event.output)
-    state = altered(state, partial={i: x for i, x in state.partial.items() if i != event.step})
+    state = without_partial(state, event.step)
     return with_step(
         state,
         event.step,

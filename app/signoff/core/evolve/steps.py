@@ -49,6 +49,13 @@ def with_output(state: RunState, step: str, output: Any) -> RunState:
     return altered(state, outputs={**state.outputs, step: output})
 
 
+def without_partial(state: RunState, step: str) -> RunState:
+    """The state without the list of a step and the results so far, where it has one."""
+    if step not in state.partial:
+        return state
+    return altered(state, partial={i: x for i, x in state.partial.items() if i != step})
+
+
 def scheduled(plan: Plan, state: RunState, event: e.ActivityScheduled) -> RunState:
     """The attempt may be claimed."""
     old = state.steps[event.step]
@@ -202,8 +209,7 @@ def skipped(plan: Plan, state: RunState, event: e.StepSkipped) -> RunState:
     """An operator went past the step; what it had blocked is open again, and the run goes on."""
     state = reopen_after(plan, state, event.step, event.at)
     state = with_output(state, event.step, event.output)
-    if event.step in state.partial:
-        state = altered(state, partial={i: x for i, x in state.partial.items() if i != event.step})
+    state = without_partial(state, event.step)
     state = with_step(
         state,
         event.step,
