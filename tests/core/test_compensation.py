@@ -145,6 +145,19 @@ def test_an_input_that_cannot_be_made_is_mended_and_tried_again() -> None:
     assert (world.run, world.statuses["a"]) == ("failed", "compensated")
 
 
+def test_an_input_that_is_too_large_fails_the_compensation_and_names_the_step() -> None:
+    twice = ["=steps.a.output.text", "=steps.a.output.text"]
+    step = undoable("a", compensation={"connector": "python:undo", "input": {"twice": twice}})
+    world = World(document(step, once("b"), edges="a>b", policies={"failure": "compensate"}))
+    world.done("a", output={"text": "x" * 600_000})
+    world.breaks("b")
+    error = world.step("a").error
+    assert error is not None
+    assert (world.run, error.code) == ("stalled", "mapping_error")
+    assert "the input of 'A'" in error.message
+    assert "larger than" in error.message
+
+
 def test_cancelling_undoes_only_where_that_is_asked_for() -> None:
     for compensate, status in ((False, "cancelled"), (True, "compensating")):
         world = booked(failure="stall")

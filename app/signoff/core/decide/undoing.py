@@ -9,6 +9,7 @@ from __future__ import annotations
 from signoff.core import commands as c
 from signoff.core import events as e
 from signoff.core.decide.build import Build
+from signoff.core.decide.inputs import resolved
 from signoff.core.definition import ActivityConfig, Compensation, EffectContract
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import scope_of
@@ -75,7 +76,7 @@ def schedule_undo(build: Build, step_id: str, number: int) -> None:
     config, compensation = _compensation(build, step_id)
     step = build.state.steps[step_id]
     try:
-        given = build.plan.undos[step_id](scope_of(build.state))
+        given = resolved(build.plan.undos[step_id], scope_of(build.state), build.plan.label(step_id))
     except ExpressionError as problem:
         _gave_up(build, step_id, ErrorInfo("mapping_error", str(problem), False))
         return
