@@ -60,7 +60,7 @@ def test_a_process_is_drawn_configured_saved_and_published(visit: Visitors, offi
     expect(ada.get_by_role("button", name="Publish")).to_be_disabled()
 
     press(ada, "Add approval")
-    # It is joined to the selected step; a slow browser may have let go of one that was just renamed (known fault).
+    expect(edge(ada, "book_the_train>new_approval")).to_be_attached()
     expect(node(ada, "new_approval")).to_be_visible()
     ada.get_by_label("Groups that are asked").click()
     ada.get_by_role("menuitem", name="managers").or_(ada.get_by_role("option", name="managers")).click()

@@ -15,14 +15,15 @@ from signoff.core.definition import OUTCOMES
 from signoff.core.rejection import Rejection
 from signoff.web.models import sheet as board
 from signoff.web.models.picture import draw, edge_look, step_look
-from signoff.web.models.selection import Selection
+from signoff.web.models.selection import Pursuit, Selection
 from signoff.web.models.sheet import Position, Sheet
 from signoff.web.parts.graph import StepGraph
 
 GATHER_MS = 150
-FOLLOW_MS = 600
 CHOOSE_MS = 50
 """Selecting one thing deselects another; the browser tells both, one after the other."""
+FOLLOW_MS = 3_000
+"""How long a browser may take to select what was selected for its person; it usually says when it has."""
 VIEW = (700.0, 540.0)
 """The canvas in pixels, as far as the server can tell."""
 MARGIN = 40.0
@@ -47,8 +48,8 @@ class Canvas:
         self._document = pn.state.curdoc
         self._drawing = self._waiting = self._choosing = False
         self._asked = 0
-        self._chosen: Selection | None = None
-        self.selection = Selection()
+        self._told = Selection()
+        self._pursuit = Pursuit()
         self._moves: dict[str, Position] = {}
         self._links: list[tuple[str, str, str]] = []
         self._steps: set[str] = set()
@@ -101,23 +102,26 @@ class Canvas:
 
         self._edit(edit)
 
-    def _choose(self) -> None:
-        self._choosing = False
-        if self._asked:
-            return
-        if self._chosen is not None and self._chosen != self.selection:
-            self.selection = self._chosen
-            self._on_select(self._chosen)
+    @property
+    def selection(self) -> Selection:
+        """What is selected."""
+        return self._pursuit.now
 
     def select(self, selection: Selection) -> None:
         """Select something for the person; what the browser says until it has followed is only on the way there."""
-        self.selection, self._chosen = selection, None
+        self._pursuit.ask(selection)
         self._asked += 1
         self._document.add_timeout_callback(self._asked_enough, FOLLOW_MS)
 
     def _asked_enough(self) -> None:
         self._asked -= 1
-        self._choose()
+        if not self._asked and self._pursuit.give_up():
+            self._on_select(self.selection)
+
+    def _choose(self) -> None:
+        self._choosing = False
+        if self._pursuit.hear(self._told):
+            self._on_select(self.selection)
 
     def show(self, step: str) -> None:
         """Bring a step into view, once the browser has drawn it."""
@@ -140,7 +144,7 @@ class Canvas:
             return
         match message.get("type"):
             case "selection_changed":
-                self._chosen = Selection(tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
+                self._told = Selection(tuple(message.get("nodes") or ()), tuple(message.get("edges") or ()))
                 if not self._choosing:
                     self._choosing = True
                     self._document.add_timeout_callback(self._choose, CHOOSE_MS)
