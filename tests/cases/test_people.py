@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.api.test_api import PASSWORD, Desk, desk
-from tests.engine.office import PEOPLE, ask, call, chain, open_office
+from tests.cli.test_cli import Shell, office, shell
+from tests.engine.office import PEOPLE, Clock, Office, ask, call, chain, open_office
 
-__all__ = ["desk"]
+__all__ = ["desk", "office", "shell"]
 
 REASON = (
     'Not like this: the offer says "as agreed", but nobody agreed.\n'
@@ -57,7 +58,7 @@ def test_c03_one_rejection_settles_three_of_three(desk: Desk) -> None:
 
 
 def test_c09_reasons_and_reassignments_are_on_record_after_a_restart(tmp_path: Path) -> None:
-    """C09, as far as it goes without escalation by the clock: an operator hands the approval to Eve, who rejects it."""
+    """C09, by hand: an operator hands the approval to Eve, who rejects it."""
     with open_office(tmp_path / "data") as office:
         people = {**PEOPLE, "eve": (("approver",), ()), "audrey": (("auditor",), ())}
         for login, (roles, groups) in people.items():
@@ -87,6 +88,127 @@ def test_c09_reasons_and_reassignments_are_on_record_after_a_restart(tmp_path: P
         assert any(REASON in row for row in rows)
         bundle = [json.loads(x) for x in again.get("audrey", f"/runs/{run_id}/evidence").text.splitlines()]
         assert any("Second line" in json.dumps(x) for x in bundle)
+
+
+def escalating(**more: Any) -> dict[str, Any]:
+    """C13: a reminder each day, and after three days the director is asked."""
+    ladder = {"reminders": {"every": "P1D", "at_most": 3}, "escalation": [{"after": "P3D", "people": ["eve"], **more}]}
+    document = chain("buy", ask("manager", **ladder), call("order"), call("tell", join="any"))
+    document["edges"] = [
+        {"from": "manager", "to": "order"},
+        {"from": "manager", "to": "tell", "on": "rejected"},
+        {"from": "order", "to": "tell"},
+    ]
+    return document
+
+
+def ladder_of(events: list[dict[str, Any]]) -> list[str]:
+    return [e["type"] for e in events if e["type"] in ("reminder.sent", "people.escalated")]
+
+
+def test_c13_reminders_and_escalation_when_nobody_answers(tmp_path: Path) -> None:
+    """C13: one reminder a day, one escalation, all audited; the director decides; the first approver is too late."""
+    clock = Clock()
+    with open_office(tmp_path / "data", now=clock) as office:
+        for login, (roles, groups) in {**PEOPLE, "eve": (("approver",), ())}.items():
+            office.running.save_person(login, name=login.title(), roles=roles, groups=groups, password=PASSWORD)
+        office.publish(escalating())
+        run_id = office.start("buy")
+        office.until_step(run_id, "manager", "waiting")
+        for day in (1, 2, 3):
+            clock.move(days=1)
+            office.until(run_id, lambda v, n=day: getattr(v.state.steps["manager"].approval, "reminded", 0) == n)
+        office.until(run_id, lambda v: bool(getattr(v.state.steps["manager"].approval, "escalated", ())))
+        desk = Desk(office)
+        events = desk.get("katherine", f"/runs/{run_id}/events").json()
+        assert ladder_of(events) == ["reminder.sent"] * 3 + ["people.escalated"]
+        assert events[-1]["data"]["asked"] == ["alan", "edith", "grace"]
+        assert events[-1]["sentence"].endswith("so it was escalated to eve as well.")
+        task = desk.get("grace", f"/inbox/{run_id}/manager").json()
+        assert inbox(desk, "eve") == [run_id]
+        assert vote(desk, "eve", run_id, "approved").json()["step_status"] == "succeeded"
+        body = {"outcome": "rejected", "comment": "No!", "generation": task["generation"]}
+        late = desk.post("grace", f"/inbox/{run_id}/manager/decision", {**body, "shown_digest": task["shown_digest"]})
+        assert (late.status_code, late.json()["code"]) == (409, "already_handled")
+        office.until_status(run_id, "succeeded")
+        office.check_replay()
+
+
+def test_c13_after_a_handover_a_late_vote_is_refused_and_kept(tmp_path: Path) -> None:
+    clock = Clock()
+    with open_office(tmp_path / "data", now=clock) as office:
+        for login, (roles, groups) in {**PEOPLE, "eve": (("approver",), ())}.items():
+            office.running.save_person(login, name=login.title(), roles=roles, groups=groups, password=PASSWORD)
+        desk = Desk(office)
+        office.publish(escalating(hand_over=True))
+        run_id = office.start("buy")
+        office.until_step(run_id, "manager", "waiting")
+        told = desk.get("katherine", f"/runs/{run_id}").json()["explanation"]["steps"][0]
+        assert told["next"] == "A reminder is sent at 2026-12-01 08:00 UTC. At 2026-12-03 08:00 UTC eve takes over."
+        task = desk.get("grace", f"/inbox/{run_id}/manager").json()
+        clock.move(days=3)
+        office.until(run_id, lambda v: bool(getattr(v.state.steps["manager"].approval, "escalated", ())))
+        fresh = Desk(office)  # the sessions of three days ago are over
+        assert inbox(fresh, "grace") == []
+        body = {"outcome": "approved", "generation": task["generation"], "shown_digest": task["shown_digest"]}
+        late = fresh.post("grace", f"/inbox/{run_id}/manager/decision", body)
+        assert (late.status_code, late.json()["code"]) == (409, "handed_over")
+        assert fresh.get("grace", f"/inbox/{run_id}/manager").json()["why_not"].startswith("'Manager' was handed over")
+        assert office.evidence(run_id) == ["handed_over"]
+        assert vote(fresh, "eve", run_id, "rejected", REASON).status_code == 200
+        office.until_step(run_id, "tell", "succeeded")
+        office.check_replay()
+
+
+def test_c13_on_the_command_line(office: Office, shell: Shell) -> None:
+    """A ladder of a second: the first is reminded, the director takes over, and decides with `signoff reject`."""
+    office.running.save_person("eve", name="Eve", roles=("approver",))
+    document = escalating(hand_over=True)
+    document["steps"][0] |= {"reminders": {"every": "PT0.2S", "at_most": 1}}
+    document["steps"][0]["escalation"][0]["after"] = "PT0.4S"
+    office.publish(document)
+    run_id = office.start("buy")
+    office.until(run_id, lambda v: bool(getattr(v.state.steps["manager"].approval, "escalated", ())))
+    assert run_id not in shell.run("inbox", login="grace")
+    assert "Eve is asked instead of Alan, Edith and Grace." in shell.run("run", "show", run_id)
+    said = shell.run("approve", run_id, "manager", login="grace", status=1)
+    assert "handed over to eve" in said
+    shell.run("reject", run_id, "manager", "--comment", "Too dear.", login="eve")
+    story = shell.run("run", "history", run_id)
+    for words in ("reminder 1 went to alan, edith, grace", "escalated to eve, who took over", "Eve rejected 'Manager'"):
+        assert words in story
+    assert office.evidence(run_id) == ["handed_over"]
+
+
+def test_c09_who_was_asked_first_and_to_whom_it_went_is_on_record_after_a_restart(tmp_path: Path) -> None:
+    """C09: escalated to Eve, who rejects with a long reason; history and export say all of it after a restart."""
+    clock = Clock()
+    with open_office(tmp_path / "data", now=clock) as office:
+        people = {**PEOPLE, "eve": (("approver",), ()), "audrey": (("auditor",), ())}
+        for login, (roles, groups) in people.items():
+            office.running.save_person(login, name=login.title(), roles=roles, groups=groups, password=PASSWORD)
+        office.publish(escalating(hand_over=True))
+        run_id = office.start("buy")
+        office.until_step(run_id, "manager", "waiting")
+        clock.move(days=3)
+        office.until(run_id, lambda v: bool(getattr(v.state.steps["manager"].approval, "escalated", ())))
+        assert vote(Desk(office), "eve", run_id, "rejected", REASON).status_code == 200
+        office.until_step(run_id, "tell", "succeeded")
+    with open_office(tmp_path / "data", now=clock) as office:
+        again = Desk(office)
+        events = again.get("audrey", f"/runs/{run_id}/events").json()
+        opened, handed, rejected = (
+            next(e for e in events if e["type"] == kind)
+            for kind in ("approval.opened", "people.escalated", "approval.decision_recorded")
+        )
+        assert opened["data"]["roster"] == handed["data"]["asked"] == ["alan", "edith", "grace"]
+        assert (handed["data"]["added"], handed["data"]["removed"]) == (["eve"], ["alan", "edith", "grace"])
+        assert handed["at"].startswith("2026-12-03T08:00")
+        assert (rejected["actor"], rejected["data"]["comment"]) == ("Eve", REASON)
+        assert rejected["data"]["authority"] == "asked by escalation"
+        bundle = [json.loads(x) for x in again.get("audrey", f"/runs/{run_id}/evidence").text.splitlines()]
+        told = json.dumps(bundle)
+        assert all(words in told for words in ("people.escalated", "Second line", "asked by escalation"))
 
 
 def test_c21_by_hand_is_not_skipped(desk: Desk) -> None:

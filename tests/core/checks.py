@@ -114,7 +114,8 @@ class Ledger:
         assert step.status is StepStatus.WAITING
         assert person_key(event.actor.id) in {person_key(p) for p in step.approval.roster}
         assert step.approval.requester_may_decide or person_key(event.actor.id) != person_key(was.started_by)
-        assert step.due is None or event.at < step.due
+        until = step.approval.expires if step.timer == "ladder" else step.due
+        assert until is None or event.at < until
         assert event.generation == step.generation
         assert event.shown_digest == step.approval.shown_digest
 

@@ -72,7 +72,7 @@ class Rows:
                     assert self.approvals[effect.step, effect.generation] == "open"
                     self.approvals[effect.step, effect.generation] = effect.status
                     people = self.people[effect.step, effect.generation]
-                    for login in effect.removed:
+                    for login in (*effect.removed, *effect.released):
                         del people[login]
                     people |= dict.fromkeys(effect.asked, False) | dict.fromkeys(effect.voted, True)
                 case DeadLetterPut():

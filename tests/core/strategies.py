@@ -30,6 +30,14 @@ RETRIES: tuple[JSON, ...] = (
     {"max_attempts": 3, "jitter": 0.5, "total_s": 120.0},
 )
 
+LADDERS: tuple[JSON, ...] = (
+    {},
+    {},
+    {"reminders": {"every": "PT40M", "at_most": 2}},
+    {"escalation": [{"after": "PT1H", "groups": ["solo"], "hand_over": True}]},
+    {"reminders": {"every": "PT30M"}, "escalation": [{"after": "PT30M", "people": ["cem"]}]},
+)
+
 
 @st.composite
 def steps(draw: st.DrawFn, number: int) -> JSON:
@@ -57,6 +65,7 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["expires"] = draw(st.sampled_from(["", "PT2H"]))
             made["requester_may_decide"] = draw(st.booleans())
             made["skip"] = draw(st.sampled_from([{}, {"allowed": True}]))
+            made |= draw(st.sampled_from(LADDERS))
         case "subflow":
             made |= {"definition": "other", "version": 3, "digest": "sha256:" + "0" * 64}
             made["input"] = draw(st.sampled_from([{}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}]))
@@ -71,6 +80,7 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["fields"] = [{"name": "n", "type": "integer", "minimum": 0}]
             made["prefill"] = draw(st.sampled_from([{}, {"n": 2}, {"n": "=input.extra"}]))
             made["expires"] = draw(st.sampled_from(["", "PT2H"]))
+            made |= draw(st.sampled_from(LADDERS))
         case _:
             made["duration"] = draw(st.sampled_from(["PT1H", "P1D"]))
     return made

@@ -30,6 +30,13 @@ INPUT = [
     {"name": "amount", "type": "number"},
     {"name": "extra", "type": "number", "required": False},
 ]
+LADDERS: tuple[JSON, ...] = (
+    {},
+    {},
+    {"reminders": {"every": "PT30S", "at_most": 2}},
+    {"escalation": [{"after": "PT45S", "groups": ["solo"], "hand_over": True}]},
+    {"reminders": {"every": "PT20S"}, "escalation": [{"after": "PT20S", "people": ["cem"]}]},
+)
 GROUPS = {"team": ("ann", "bob", "cem"), "pair": ("ann", "bob"), "solo": ("eve",)}
 
 
@@ -110,6 +117,7 @@ def _step(dice: Random, number: int, name: str) -> JSON:
         made["fields"] = [{"name": "n", "type": "integer", "minimum": 0}]
         made["prefill"] = dice.choice(({}, {"n": 2}, {"n": "=input.extra"}))
         made["expires"] = dice.choice(("", "", "PT2H"))
+        made |= dice.choice(LADDERS)
     elif kind == "signal":
         made |= {"signal": "paid", "key": dice.choice(("", "shared", "=input.amount"))}
         made["payload"] = dice.choice(([], [{"name": "n", "type": "integer"}]))
@@ -124,6 +132,7 @@ def _step(dice: Random, number: int, name: str) -> JSON:
         made["expires"] = dice.choice(("", "", "PT1M", "PT2H"))
         made["requester_may_decide"] = dice.random() < 0.3
         made["skip"] = dice.choice(({}, {"allowed": True}))
+        made |= dice.choice(LADDERS)
     else:
         made["duration"] = dice.choice(("PT5S", "PT1M", "PT1H"))
     return made

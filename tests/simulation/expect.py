@@ -11,7 +11,7 @@ from signoff.core.quorum import find_person, person_key
 from signoff.core.states import RunStatus, StepStatus
 from tests.simulation.ask import Ask
 from tests.simulation.auditor import Auditor
-from tests.simulation.ledger import RunLedger
+from tests.simulation.ledger import RunLedger, until
 
 OPERATIONS: dict[str, type[e.Event]] = {
     "pause_run": e.RunPaused,
@@ -126,7 +126,8 @@ def _decision(ledger: RunLedger, ask: Ask, now: datetime) -> str:
             return "decided an earlier step"
     if a["outcome"] == "returned" and step.round >= config.max_rounds:
         return "no more rounds"
-    return "too late" if step.due is not None and step.due <= now else ""
+    expires = until(step)
+    return "too late" if expires is not None and expires <= now else ""
 
 
 def _form(ledger: RunLedger, ask: Ask, now: datetime) -> str:
@@ -144,7 +145,8 @@ def _form(ledger: RunLedger, ask: Ask, now: datetime) -> str:
         return "no more rounds"
     if ask.do == "submit_form" and not (isinstance(a["values"].get("n"), int) and a["values"]["n"] >= 0):
         return "wrong values"
-    return "too late" if step.due is not None and step.due <= now else ""
+    expires = until(step)
+    return "too late" if expires is not None and expires <= now else ""
 
 
 def _operation(ledger: RunLedger, ask: Ask) -> str:

@@ -10,7 +10,7 @@ from signoff.core.codec import decode_snapshot, encode_snapshot
 from signoff.core.definition import ActivityConfig, ApprovalConfig, EffectContract
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, person_key
-from signoff.core.states import RunState, RunStatus, StepStatus, idempotency_key
+from signoff.core.states import RunState, RunStatus, StepState, StepStatus, idempotency_key
 from tests.core.checks import (
     Ledger,
     check_explanation,
@@ -30,9 +30,16 @@ TOPICS = {
     e.RunStalled: "run.stalled",
     e.DeadlinePassed: "run.overdue",
     e.RunEnded: "run.ended",
+    e.ReminderSent: "reminder",
+    e.PeopleEscalated: "escalated",
 }
 REPORTED = ("boom", "fatal")
 """Codes with which the simulated workers say themselves that the effect did not happen."""
+
+
+def until(step: StepState) -> datetime | None:
+    """When an open approval or form expires."""
+    return step.approval.expires if step.approval and step.timer == "ladder" else step.due
 
 
 class RunLedger(Ledger):
@@ -51,6 +58,7 @@ class RunLedger(Ledger):
         self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
+        self.rungs: set[tuple[type[e.Event], str, int, int]] = set()
         self.ending = StoppingLedger()
         self.filled: dict[tuple[str, int], e.FormSubmitted] = {}
 
@@ -121,10 +129,11 @@ class RunLedger(Ledger):
                 assert max(tries, event.probe) <= config.retry.max_attempts, "more tries than the policy allows"
                 self.tries[event.step, event.generation] = tries
             case e.WaitElapsed() | e.ApprovalExpired():
-                step = was.steps[event.step]
-                assert event.due == step.due, "another timer fired"
+                assert event.due == until(was.steps[event.step]), "another timer fired"
                 assert event.at >= event.due, "fired before it was due"
                 assert was.status is not RunStatus.PAUSED, "a clock ran during a pause"
+            case e.ReminderSent() | e.PeopleEscalated():
+                self._rung(was, event)
             case e.DecisionRecorded():
                 assert was.status is not RunStatus.PAUSED, "decided while paused"
                 for other in self._must_differ(event.step):
@@ -143,7 +152,8 @@ class RunLedger(Ledger):
                 assert asked is not None
                 assert not asked.votes, "filled in twice"
                 assert find_person(event.actor.id, asked.roster), "filled in by somebody who was not asked"
-                assert step.due is None or event.at < step.due, "filled in too late"
+                too_late = until(step)
+                assert too_late is None or event.at < too_late, "filled in too late"
                 assert event.shown_digest == asked.shown_digest, "filled in on something else"
                 self.filled[event.step, event.generation] = event
             case e.SignalReceived():
@@ -156,6 +166,23 @@ class RunLedger(Ledger):
                 assert was.steps[event.step].round < rounds, "returned more often than allowed"
             case _:
                 pass
+
+    def _rung(self, was: RunState, event: e.ReminderSent | e.PeopleEscalated) -> None:
+        """Each reminder and escalation at most once, in time, and nobody comes in who may not decide."""
+        step, once = was.steps[event.step], (type(event), event.step, event.generation, event.number)
+        assert once not in self.rungs, "a rung happened twice"
+        self.rungs.add(once)
+        assert (step.status, step.generation) == (StepStatus.WAITING, event.generation), "nobody was asked"
+        assert event.at >= event.due, "a rung before its time"
+        expires = until(step)
+        assert expires is None or event.at < expires, "a rung after the expiry"
+        assert was.status is not RunStatus.PAUSED, "a clock ran during a pause"
+        asked = step.approval
+        assert asked is not None
+        if isinstance(event, e.PeopleEscalated):
+            assert {v.person for v in asked.votes} <= set(event.roster), "an escalation took a vote away"
+            assert set(event.roster) == {*asked.roster, *event.added} - set(event.removed)
+            assert asked.requester_may_decide or was.started_by not in event.added, "who started it was asked"
 
     def _key(self, state: RunState, step: str, probe: int) -> str:
         """The idempotency key that the next call, or the one under way, must have."""
@@ -207,6 +234,13 @@ class RunLedger(Ledger):
         assert was.paused_at is not None
         for i, s in self.mirror.steps.items():
             before = was.steps[i]
+            if s.timer == "ladder" and before.approval and s.approval:
+                stood = max(was.paused_at, before.since or was.paused_at)
+                left = [r.due - stood for r in before.approval.ladder]
+                assert [r.due - at for r in s.approval.ladder] == left, f"the ladder of {i} went on during a pause"
+                assert (s.approval.expires and s.approval.expires - at) == (
+                    before.approval.expires and before.approval.expires - stood
+                ), f"the expiry of {i} came nearer during a pause"
             pairs: list[tuple[Any, Any]] = [(before, s)]
             if before.items and s.items:  # each item has a clock of its own; that of the step is the earliest of them
                 pairs = [(x, y) for y in s.items.open if (x := before.items.find(y.item)) and x.status is y.status]

@@ -27,6 +27,7 @@ from signoff.core.decide import (
     forms,
     item_answers,
     items,
+    ladder,
     opening,
     operators,
     outcomes,
@@ -35,7 +36,7 @@ from signoff.core.decide import (
     timers,
     undoing,
 )
-from signoff.core.evolve import runs, steps
+from signoff.core.evolve import approvals, runs, steps
 from signoff.engine import children, handle, people_requests, signal_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
 from signoff.store import journal, leases, people
@@ -196,7 +197,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("people: the quorum is clamped", (opening.open_approval, "required > len(usable)", "False")),
     m("people: what was shown is not compared", (asking.changed_meanwhile, "if stale or (", "if False and (")),
-    m("people: after the deadline", (answering.closed, "step.due <= now", "False")),
+    m("people: after the deadline", (answering.closed, "step.expires <= now", "False")),
+    m("ladder: a rung stays after it fired", (approvals.reminded, "r.number <= event.number", "False")),
+    m("ladder: escalates after the expiry", (timers.fire, "step.expires is not None and", "False and")),
+    m("ladder: asks who started the run", (ladder._who_can, "asked.requester_may_decide or", "True or")),
+    m("ladder: votes are handed over too", (ladder._escalate, "if not find_person(p, voted)", "if True")),
+    m("ladder: clocks are not shifted by a pause", (runs._ladder_later, "r.due + stood", "r.due")),
+    m("ladder: the expiry is not shifted by a pause", (runs._ladder_later, "asked.expires + stood", "asked.expires")),
     m("people: while paused", (answering.closed, "state.status is RunStatus.PAUSED", "False")),
     m("people: returned too often", (returning.may_not_return, "step.round >= config.max_rounds", "False")),
     m("people: returned while at work", (returning.may_not_return, "is StepStatus.RUNNING", "is None")),

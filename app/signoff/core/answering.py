@@ -15,7 +15,7 @@ from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, person_key, same_person, usable_roster
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, RunStatus, StepStatus
-from signoff.core.wording import clock
+from signoff.core.wording import clock, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,11 @@ def barred(
         which = "an earlier" if earlier else "another"
         message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
         return Rejection("decided_before", message, "Ask another approver.")
+    if find_person(who, approval.released) and not find_person(who, approval.roster):
+        message = (
+            f"'{label}' was handed over to {listed(approval.escalated, 'and')}, because it was not answered in time."
+        )
+        return Rejection("handed_over", message, "Nothing to do; ask them.")
     if not find_person(who, approval.roster) or (active is not None and not find_person(who, active)):
         message = f"You are not among those who may {words.do} '{label}'."
         return Rejection("not_an_approver", message, f"Ask {words.whom}.")
@@ -166,9 +171,9 @@ def closed(plan: Plan, state: RunState, step_id: str, now: datetime | None) -> R
         return Rejection("paused", f"The run of '{label}' is paused.", remedy)
     if step.status is not StepStatus.WAITING:
         return Rejection("not_open", f"'{label}' is not {words.open_for}; it is {step.status}.", "Open the inbox.")
-    if step.due is not None and now is not None and step.due <= now:
+    if step.expires is not None and now is not None and step.expires <= now:
         remedy = f"Ask an operator to retry the {words.thing}."
-        return Rejection("expired", f"The time to {words.do} '{label}' was over at {clock(step.due)}.", remedy)
+        return Rejection("expired", f"The time to {words.do} '{label}' was over at {clock(step.expires)}.", remedy)
     return None
 
 

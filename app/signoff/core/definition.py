@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from signoff.core.asking_rules import Escalation as Escalation
+from signoff.core.asking_rules import Reminders as Reminders
 from signoff.core.calls import MAX_ITEMS as MAX_ITEMS
 from signoff.core.calls import MAX_PARALLEL as MAX_PARALLEL
 from signoff.core.calls import USUAL_RETRY, USUAL_TIMEOUTS
@@ -154,6 +156,8 @@ class ApprovalConfig:
         returns_to: ids of earlier steps to which an approver may send the work back; empty offers it not.
         max_rounds: how often the work may come here, the first time included.
         rejection: when a rejection settles it; see `RejectionRule`.
+        reminders: those who have not answered hear of it again; None sends none.
+        escalation: who is asked when nothing was decided in time, the earliest rung first.
     """
 
     groups: tuple[str, ...] = ()
@@ -168,6 +172,8 @@ class ApprovalConfig:
     returns_to: tuple[str, ...] = ()
     max_rounds: int = 3
     rejection: RejectionRule = RejectionRule.DEFAULT
+    reminders: Reminders | None = None
+    escalation: tuple[Escalation, ...] = ()
 
     @property
     def settles_at_first_rejection(self) -> bool:
@@ -200,6 +206,7 @@ class FormConfig:
         expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
         returns_to: ids of earlier steps to which the work may be sent back instead; empty offers it not.
         max_rounds: how often the work may come here, the first time included.
+        reminders, escalation: as in `ApprovalConfig`.
     """
 
     groups: tuple[str, ...] = ()
@@ -212,6 +219,8 @@ class FormConfig:
     expires: str = ""
     returns_to: tuple[str, ...] = ()
     max_rounds: int = 3
+    reminders: Reminders | None = None
+    escalation: tuple[Escalation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,8 @@ class ApprovalPut:
 class ApprovalMoved:
     """An approval or form closed (as its outcome, `failed`, `skipped`, `cancelled`), or its people changed (`open`).
 
-    `voted` are all who have voted, `asked` are newly or again asked, `removed` are asked no more.
+    `voted` are all who have voted, `asked` are newly or again asked, `removed` are asked no more, `released` neither,
+    but see what became of it.
     """
 
     step: str
@@ -107,6 +108,7 @@ class ApprovalMoved:
     voted: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ from signoff.core.people_events import DecisionRecorded as DecisionRecorded
 from signoff.core.people_events import FormOpened as FormOpened
 from signoff.core.people_events import FormSubmitted as FormSubmitted
 from signoff.core.people_events import FormVoided as FormVoided
+from signoff.core.people_events import PeopleEscalated as PeopleEscalated
 from signoff.core.people_events import PeopleReassigned as PeopleReassigned
+from signoff.core.people_events import ReminderSent as ReminderSent
 from signoff.core.people_events import VoteWithdrawn as VoteWithdrawn
 from signoff.core.people_events import WorkReturned as WorkReturned
 from signoff.core.states import Actor, ErrorInfo
@@ -341,6 +343,8 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     DecisionRecorded,
     VoteWithdrawn,
     PeopleReassigned,
+    ReminderSent,
+    PeopleEscalated,
     ApprovalSettled,
     ApprovalExpired,
     ApprovalVoided,

@@ -11,6 +11,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from signoff.core.answering import who_may_answer
+from signoff.core.asking_words import asking_words, due_of
 from signoff.core.definition import (
     ActivityConfig,
     DeadlinePolicy,
@@ -217,7 +218,7 @@ def _step(
     definition, step = plan.steps[step_id], state.steps[step_id]
     waits_for = who_may_answer(plan, state, step_id)
     asked = tuple(names.get(p, p) for p in waits_for)
-    sentence, following = _step_words(plan, state, step_id, step, asked)
+    sentence, following = _step_words(plan, state, step_id, step, asked, names)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
     if reader and not find_person(reader, waits_for):
         actions = [a for a in actions if a not in ("decide", "submit_form")]
@@ -234,7 +235,7 @@ def _step(
         next=following,
         waits_for=waits_for,
         actions=tuple(actions),
-        due=step.due,
+        due=due_of(step),
         child=step.child,
     )
 
@@ -264,12 +265,17 @@ def _step_actions(plan: Plan, state: RunState, step_id: str, step: StepState) ->
 
 
 def _step_words(
-    plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
+    plan: Plan,
+    state: RunState,
+    step_id: str,
+    step: StepState,
+    waits_for: tuple[str, ...],
+    names: Mapping[str, str],
 ) -> tuple[str, str]:
     """What is, and what happens by itself: nothing in a run that is over or paused."""
     said, following = (
         undo_words(plan, step_id, step)
-        or _open_words(plan, state, step_id, step, waits_for)
+        or _open_words(plan, state, step_id, step, waits_for, names)
         or _ended_words(plan, state, step_id, step)
     )
     if state.is_terminal:
@@ -280,7 +286,12 @@ def _step_words(
 
 
 def _open_words(
-    plan: Plan, state: RunState, step_id: str, step: StepState, waits_for: tuple[str, ...]
+    plan: Plan,
+    state: RunState,
+    step_id: str,
+    step: StepState,
+    waits_for: tuple[str, ...],
+    names: Mapping[str, str],
 ) -> tuple[str, str] | None:
     label = f"'{plan.label(step_id)}'"
     config = plan.steps[step_id].config
@@ -288,9 +299,9 @@ def _open_words(
     match step.status:
         case StepStatus.PENDING:
             open_edges = [e for e in plan.incoming[step_id] if e.key not in state.edges]
-            names = list(dict.fromkeys(f"'{plan.label(e.source)}'" for e in open_edges))
+            before = list(dict.fromkeys(f"'{plan.label(e.source)}'" for e in open_edges))
             word = "and" if plan.steps[step_id].join is Join.ALL else "or"
-            return f"{label} has not begun.", f"It begins after {listed(names, word)}." if names else ""
+            return f"{label} has not begun.", f"It begins after {listed(before, word)}." if before else ""
         case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.items:
             return items_words(step.items, label)
         case StepStatus.SCHEDULED | StepStatus.RUNNING | StepStatus.RETRYING if step.probe:
@@ -318,7 +329,7 @@ def _open_words(
         case StepStatus.WAITING if isinstance(config, ActivityConfig) and config.poll:
             return poll_words(plan, config.poll, step, label)
         case StepStatus.WAITING:
-            return _waiting_words(plan, step_id, step, label, waits_for)
+            return _waiting_words(plan, step_id, step, label, waits_for, names)
         case _:
             return None
 
@@ -363,7 +374,7 @@ def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> 
 
 
 def _waiting_words(
-    plan: Plan, step_id: str, step: StepState, label: str, waits_for: tuple[str, ...]
+    plan: Plan, step_id: str, step: StepState, label: str, waits_for: tuple[str, ...], names: Mapping[str, str]
 ) -> tuple[str, str]:
     if plan.steps[step_id].kind is StepKind.WAIT:
         return f"{label} waits until {clock(step.due)}.", f"The run goes on at {clock(step.due)}."
@@ -375,18 +386,7 @@ def _waiting_words(
     if isinstance(config, SignalConfig):
         what = f"the signal '{config.signal}' with the key '{step.key}'"
         return f"{label} has waited for {what} since {clock(step.since)}.", expiry
-    assert step.approval is not None
-    given = sum(v.outcome == "approved" for v in step.approval.votes)
-    count = f"{given} of {step.approval.required} approvals"
-    names = listed(waits_for, "or")
-    have = f" ({count} given)" if step.approval.required > 1 else ""
-    have += f", in round {step.round}" if step.round > 1 else ""
-    if plan.steps[step_id].kind is StepKind.FORM:
-        who = names or "somebody, but nobody is left who may"
-        return f"{label} has waited for {who} to fill it in since {clock(step.since)}{have}.", expiry
-    if not waits_for:
-        return f"{label} is open since {clock(step.since)}{have}, but nobody is left who may decide.", expiry
-    return f"{label} has waited for a decision of {names} since {clock(step.since)}{have}.", expiry
+    return asking_words(plan, step_id, step, waits_for, names)
 
 
 def _by(step: StepState) -> str:

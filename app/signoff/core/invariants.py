@@ -107,6 +107,12 @@ class RunCheck:
                 lost = [v.name for v in step.approval.votes if find_person(v.person, event.roster) is None]
                 if lost:
                     yield "vote_removed", f"Reassigning '{event.step}' took the vote of {', '.join(lost)} away."
+            case e.PeopleEscalated() if step.approval:
+                if lost := [v.name for v in step.approval.votes if find_person(v.person, event.roster) is None]:
+                    yield "vote_removed", f"Escalating '{event.step}' took the vote of {', '.join(lost)} away."
+                yield from self._rung(step, event, "escalation")
+            case e.ReminderSent() if step.approval:
+                yield from self._rung(step, event, "reminder")
             case e.ApprovalSettled(outcome="approved") if step.approval:
                 given = len({person_key(v.person) for v in step.approval.votes if v.outcome == "approved"})
                 if given < step.approval.required:
@@ -114,6 +120,14 @@ class RunCheck:
                     yield "quorum_not_met", message
             case _:
                 pass
+
+    def _rung(self, step: StepState, event: e.ReminderSent | e.PeopleEscalated, kind: str) -> Iterator[tuple[str, str]]:
+        assert step.approval is not None
+        known = any((r.kind, r.number, r.due) == (kind, event.number, event.due) for r in step.approval.ladder)
+        if not known or event.generation != step.generation or step.status is not StepStatus.WAITING:
+            yield "rung_not_armed", f"The {kind} {event.number} of '{event.step}' happened, but was not to come."
+        elif event.at < event.due:
+            yield "rung_too_early", f"The {kind} {event.number} of '{event.step}' happened before it was due."
 
     def _vote(self, was: RunState, step: StepState, event: e.DecisionRecorded) -> Iterator[tuple[str, str]]:
         who, what = event.actor.shown, f"decided '{event.step}'"
@@ -128,7 +142,7 @@ class RunCheck:
             yield "vote_not_on_roster", f"{who} {what} without being on its roster."
         if not step.approval.requester_may_decide and same_person(event.actor.id, was.started_by):
             yield "vote_by_requester", f"{who} {what}, but started the run."
-        if step.due is not None and event.at >= step.due:
+        if step.expires is not None and event.at >= step.expires:
             yield "vote_too_late", f"{who} {what} after it had expired."
         if event.shown_digest != step.approval.shown_digest:
             yield "vote_on_something_else", f"{who} {what} looking at something else than what was shown."

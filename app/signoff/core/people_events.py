@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from signoff.core.event import Edges, StepEvent
-from signoff.core.states import Actor
+from signoff.core.states import Actor, Rung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class ApprovalOpened(StepEvent):
     directory_version: int
     due: datetime | None = None
     excluded: tuple[str, ...] = ()
+    ladder: tuple[Rung, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,36 @@ class PeopleReassigned(StepEvent):
     generation: int
     actor: Actor
     reason: str
+    roster: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    directory_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReminderSent(StepEvent):
+    """Those who are asked and have not answered were reminded. Reminders that came due meanwhile are one."""
+
+    wire: ClassVar[str] = "reminder.sent"
+    generation: int
+    number: int
+    due: datetime
+    people: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleEscalated(StepEvent):
+    """Nobody had decided in time, so others are asked: as well, or (`removed`) instead; votes so far count on.
+
+    `asked` are those who were asked and had not answered. `added` is empty where nobody new could be asked.
+    """
+
+    wire: ClassVar[str] = "people.escalated"
+    generation: int
+    number: int
+    due: datetime
+    groups: tuple[str, ...]
+    asked: tuple[str, ...]
     roster: tuple[str, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -111,6 +142,7 @@ class FormOpened(StepEvent):
     directory_version: int
     prefill: dict[str, Any] = field(default_factory=dict)
     due: datetime | None = None
+    ladder: tuple[Rung, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

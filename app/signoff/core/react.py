@@ -267,7 +267,7 @@ def _approvals(
             continue
         moved = _people_moved(was, state.approval)
         if not implies_open_approval(after, step):
-            moved = moved or ((), (), ())
+            moved = moved or ((), (), (), ())
             out.append(ApprovalMoved(step, generation, state.outcome or "cancelled", *moved))
         elif moved:
             out.append(ApprovalMoved(step, generation, "open", *moved))
@@ -276,14 +276,16 @@ def _approvals(
 People = tuple[str, ...]
 
 
-def _people_moved(was: ApprovalState | None, now: ApprovalState | None) -> tuple[People, People, People] | None:
-    """(voted, newly or again asked, asked no more) where that differs from before."""
+def _people_moved(was: ApprovalState | None, now: ApprovalState | None) -> tuple[People, People, People, People] | None:
+    """(voted, newly or again asked, asked no more, handed over) where that differs from before."""
     if was is None or now is None or (was.roster == now.roster and was.votes == now.votes):
         return None
     voted = tuple(v.person for v in now.votes)
     again = tuple(v.person for v in was.votes if v.person not in voted)
     added = tuple(p for p in now.roster if p not in was.roster)
-    return voted, (*again, *added), tuple(p for p in was.roster if p not in now.roster)
+    gone = tuple(p for p in was.roster if p not in now.roster)
+    released = tuple(p for p in gone if p in now.released)
+    return voted, (*again, *added), tuple(p for p in gone if p not in released), released
 
 
 def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
@@ -319,6 +321,12 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
             case e.PeopleReassigned():
                 data = {"label": plan.label(event.step), "roster": list(event.added), "removed": list(event.removed)}
                 out.append(Notice(event.wire, event.step, data))
+            case e.ReminderSent():
+                told = {"label": plan.label(event.step), "people": list(event.people), "number": event.number}
+                out.append(Notice("reminder", event.step, told))
+            case e.PeopleEscalated():
+                data = {"label": plan.label(event.step), "people": list(event.added), "removed": list(event.removed)}
+                out.append(Notice("escalated", event.step, {**data, "asked": list(event.asked)}))
             case e.WorkReturned():
                 data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
                 out.append(Notice("work.returned", event.step, data))

@@ -125,6 +125,9 @@ def made_up_people(definition: Definition) -> tuple[dict[str, tuple[str, ...]], 
             for group in step.config.groups:
                 needed[group] = max(needed.get(group, 0), count)
             people.update({p: p for p in step.config.people})
+            for rung in step.config.escalation:
+                needed.update({g: needed.get(g, 2) for g in rung.groups})
+                people.update({p: p for p in rung.people})
     differing = 1 + sum(
         isinstance(s.config, ApprovalConfig) and bool(s.config.deciders_differ_from) for s in definition.steps
     )

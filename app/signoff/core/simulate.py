@@ -16,7 +16,7 @@ from signoff.core.answering import who_may_answer
 from signoff.core.decide import decide
 from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, FormConfig, SignalConfig, SubflowConfig
 from signoff.core.digest import definition_digest
-from signoff.core.events import ActivityScheduled, Event
+from signoff.core.events import ActivityScheduled, Event, PeopleEscalated
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan, compile_plan
@@ -310,7 +310,8 @@ def run_trial(trial: Trial) -> TrialResult:
     path = [(i, how, at) for _, i, how, at in sorted(ended) if state.steps[i].status not in over]
     asked = []
     for event in trial.events:
-        roster: tuple[str, ...] = getattr(event, "roster", ())
+        escalated = isinstance(event, PeopleEscalated)
+        roster: tuple[str, ...] = getattr(event, "added" if escalated else "roster", ())
         step = getattr(event, "step", "")
         if roster and step:
             names = tuple(people.get(p, p) for p in roster)

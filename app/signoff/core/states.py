@@ -84,6 +84,7 @@ class TimerKind(StrEnum):
     QUEUE = "queue"
     RUN = "run"
     DEADLINE = "deadline"
+    LADDER = "ladder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,21 @@ class Vote:
     channel: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """Something that happens to an open approval or form unless it is settled before.
+
+    Attributes:
+        kind: `reminder` or `escalation`.
+        number: which of its kind, from 1; the definition says who is asked by an escalation.
+        due: when, moved by pauses.
+    """
+
+    kind: str
+    number: int
+    due: datetime
+
+
 @dataclass(frozen=True)
 class ApprovalState:
     """An open or settled approval or form: the roster is frozen when it opens.
@@ -141,6 +157,11 @@ class ApprovalState:
         votes: in the order in which they were given.
         excluded: who would be asked, had they not decided an earlier step.
         assigned: who is asked because an operator named them.
+        ladder: what is still to come of reminders and escalation, the next first.
+        expires: when it expires, where it has or had a ladder; moved by pauses.
+        reminded: how many reminders were sent.
+        escalated: who is asked because nobody had decided in time.
+        released: who was asked until an escalation handed it over.
     """
 
     roster: tuple[str, ...]
@@ -150,6 +171,11 @@ class ApprovalState:
     votes: tuple[Vote, ...] = ()
     excluded: tuple[str, ...] = ()
     assigned: tuple[str, ...] = ()
+    ladder: tuple[Rung, ...] = ()
+    expires: datetime | None = None
+    reminded: int = 0
+    escalated: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -262,6 +288,13 @@ class StepState:
     def tries(self) -> int:
         """How often the work itself was begun in this generation."""
         return self.attempt - self.uncounted
+
+    @property
+    def expires(self) -> datetime | None:
+        """When it expires; None where it waits for ever. The timer may have something to do before."""
+        if self.timer is TimerKind.LADDER and self.approval is not None:
+            return self.approval.expires
+        return self.due if self.timer is TimerKind.EXPIRY else None
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

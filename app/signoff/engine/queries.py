@@ -298,6 +298,12 @@ class Queries(DefinitionQueries, WorkQueries):
             return Rejection("not_open", f"This is {x.status}.")
         return why_not(plan, x.state, x.step, login, now=self._now())
 
+    def _due(self, x: r.ApprovalRecord) -> datetime | None:
+        """When it expires: as it is now while it is open (a pause moves it), else as it was."""
+        step = x.state.steps.get(x.step)
+        now = step is not None and x.status == "open" and step.generation == x.generation
+        return step.expires if step is not None and now else from_micros_or_none(x.due)
+
     def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
         plan = self._plans.get(x.version_id)
         refused = self._why_not(plan, x, login)
@@ -323,7 +329,7 @@ class Queries(DefinitionQueries, WorkQueries):
             returns_to=tuple((t, plan.label(t)) for t in targets),
             comment_required_on=config.comment_required_on if isinstance(config, ApprovalConfig) else (),
             opened_at=from_micros(x.opened_at),
-            due=from_micros_or_none(x.due),
+            due=self._due(x),
             status=x.status,
             kind=x.kind,
             fields=config.fields if isinstance(config, FormConfig) else (),

@@ -23,6 +23,7 @@ def sentence_of(event: e.Event, plan: Plan) -> str:
         _about_run(event, plan)
         or _about_activity(event, label)
         or _about_people(event, label, plan)
+        or _about_mending(event, label)
         or _about_step(event, label, plan)
     )
 
@@ -135,6 +136,11 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             more = [f"{', '.join(event.added)} asked as well"] if event.added else []
             more += [f"{', '.join(event.removed)} asked no more"] if event.removed else []
             return f"{event.actor.shown} reassigned {label} ({'; '.join(more)}): {event.reason}"
+        case e.ReminderSent():
+            whom = ", ".join(event.people) or "nobody, because nobody is left who may answer"
+            return f"{label} was not answered yet: reminder {event.number} went to {whom}."
+        case e.PeopleEscalated():
+            return _escalation(event, label)
         case e.ApprovalSettled():
             return f"{label} is {event.outcome}."
         case e.ApprovalExpired():
@@ -150,6 +156,12 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"{event.actor.shown} sent the work back from {label} to '{target}': {event.comment}"
         case e.ApprovalVoided():
             return f"The decisions on {label} so far are void: {event.reason}"
+        case _:
+            return ""
+
+
+def _about_mending(event: e.Event, label: str) -> str:
+    match event:
         case e.StepSkipped():
             return f"{event.actor.shown} skipped {label}: {event.reason}"
         case e.EffectConfirmed():
@@ -170,6 +182,14 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             return f"{event.actor.shown} began {label} again{new}: {event.reason}"
         case _:
             return ""
+
+
+def _escalation(event: e.PeopleEscalated, label: str) -> str:
+    asked = ", ".join(event.asked) or "nobody who may"
+    begun = f"{label} was not answered by {asked} until {clock(event.due)}, so it was escalated"
+    if not event.added:
+        return f"{begun}, but nobody new could be asked."
+    return f"{begun} to {', '.join(event.added)}{', who took over.' if event.removed else ' as well.'}"
 
 
 def _about_step(event: e.Event, label: str, plan: Plan) -> str:

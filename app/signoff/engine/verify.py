@@ -256,7 +256,8 @@ def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
         assert approval is not None
         voted = {person_key(v.person) for v in approval.votes}
         approvals = sum(v.outcome == "approved" for v in approval.votes)
-        meant = {p: (0, 1) if person_key(p) in voted else (1, 0) for p in approval.roster}
+        meant = dict.fromkeys(approval.released, (0, 0))
+        meant |= {p: (0, 1) if person_key(p) in voted else (1, 0) for p in approval.roster}
         if people.get(key, {}) != meant:
             yield (
                 "roster_differs",

@@ -210,6 +210,8 @@ class Rows:
         self.approvals_moved.append((m.status, given, micros if closed else None, *key))
         for login in m.removed:
             self.people_moved[*key, login] = None
+        for login in m.released:
+            self.people_moved[*key, login] = (state.tenant, 0, 0)
         for login in m.asked:
             self.people_moved[*key, login] = (state.tenant, 1, 0)
         for login in m.voted:

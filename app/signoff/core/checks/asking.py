@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from signoff.core.calendar import parse_duration
+from signoff.core.checks.ladder import check_duration, check_ladder, check_people
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import OUTCOMES, ApprovalConfig, AskingConfig, Definition, FormConfig, Outcome, Step
 from signoff.core.graph import reachable_from
@@ -20,6 +20,7 @@ def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundin
     yield from _quorum(s, c)
     if c.expires:
         yield from check_duration(s, c.expires)
+    yield from check_ladder(d, s, c, around)
     yield from _returns(d, s, c)
     yield from _differing(d, s, c)
 
@@ -36,24 +37,14 @@ def check_form(d: Definition, s: Step, c: FormConfig, around: Surroundings) -> I
             yield Problem("unknown_field", message, f"Fields: {', '.join(sorted(known)) or 'none'}.", s.id)
     if c.expires:
         yield from check_duration(s, c.expires)
+    yield from check_ladder(d, s, c, around)
     yield from _returns(d, s, c)
 
 
 def _people(s: Step, c: AskingConfig, around: Surroundings) -> Iterator[Problem]:
     if not c.groups and not c.people and not (isinstance(c, FormConfig) and c.requester):
         yield Problem("no_approvers", f"Nobody is asked in {s.kind} '{s.label}'.", "Name a group or people.", s.id)
-    for g in c.groups:
-        if around.groups is not None and g not in around.groups:
-            known = ", ".join(sorted(around.groups)) or "none"
-            message = f"'{s.label}' asks the group '{g}', which does not exist."
-            yield Problem("unknown_group", message, f"Groups: {known}.", s.id)
-        elif around.group_sizes.get(g) == 0:
-            message = f"'{s.label}' asks the group '{g}', which has no members."
-            yield Problem("empty_group", message, "Add members.", s.id)
-    for p in c.people:
-        if around.people is not None and p not in around.people:
-            message = f"'{s.label}' asks '{p}', who has no account."
-            yield Problem("unknown_person", message, "Correct the login.", s.id)
+    yield from check_people(s, c.groups, c.people, around)
 
 
 def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
@@ -92,15 +83,3 @@ def _differing(d: Definition, s: Step, c: ApprovalConfig) -> Iterator[Problem]:
         if other not in approvals or other == s.id or s.id not in reachable_from(graph, [other]):
             message = f"The deciders of '{s.label}' shall differ from '{other[:60]}', which is no approval before it."
             yield Problem("bad_separation", message, "Name approvals that come before it.", s.id)
-
-
-def check_duration(s: Step, text: str) -> Iterator[Problem]:
-    """A duration that can be read and waits for something."""
-    try:
-        duration = parse_duration(text)
-    except ValueError as error:
-        yield Problem("bad_duration", f"In '{s.label}': {error}", "Correct the duration.", s.id)
-        return
-    if duration.is_zero:
-        message = f"In '{s.label}': '{text}' waits for nothing."
-        yield Problem("bad_duration", message, "Give a longer duration.", s.id)

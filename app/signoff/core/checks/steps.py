@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from signoff.core.calendar import find_zone, parse_local
-from signoff.core.checks.asking import check_approval, check_duration, check_form
+from signoff.core.checks.asking import check_approval, check_form
+from signoff.core.checks.ladder import check_duration
 from signoff.core.checks.names import NAME
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import (

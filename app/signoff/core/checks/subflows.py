@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from signoff.core.checks.asking import check_duration
+from signoff.core.checks.ladder import check_duration
 from signoff.core.checks.surroundings import KnownDefinition, Surroundings
 from signoff.core.definition import Definition, Step, SubflowConfig
 from signoff.core.problem import Problem

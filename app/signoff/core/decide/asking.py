@@ -61,4 +61,6 @@ def authority_of(build: Build, answer: Answer) -> str:
     asked = build.state.steps[answer.step].approval
     if asked and find_person(who, asked.assigned):
         found.append("named by an operator")
+    if asked and find_person(who, asked.escalated):
+        found.append("asked by escalation")
     return ", ".join(found) or "frozen roster"

@@ -8,6 +8,7 @@ from typing import Any
 
 from signoff.core.answering import deciders_elsewhere
 from signoff.core.decide.build import Build
+from signoff.core.decide.ladder import ladder_of
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, Step
 from signoff.core.events import ApprovalOpened, FormOpened
 from signoff.core.flow import scope_of
@@ -30,6 +31,7 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
         fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, asked, state.started_by), False))
         return
     shown = shown_of(build.plan, state, step.id)
+    due = _due(build, config)
     build.emit(
         ApprovalOpened(
             at=build.now,
@@ -43,8 +45,9 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
             shown=shown,
             shown_digest=shown_digest(state, step.id, shown),
             directory_version=directory.version,
-            due=_due(build, config),
+            due=due,
             excluded=excluded,
+            ladder=ladder_of(config, build.plan.worktime, build.now, due),
         )
     )
 
@@ -63,6 +66,7 @@ def open_form(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], 
         fail(build, step.id, ErrorInfo("no_approver", message, False))
         return
     shown = shown_of(build.plan, state, step.id)
+    due = _due(build, config)
     build.emit(
         FormOpened(
             at=build.now,
@@ -75,7 +79,8 @@ def open_form(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], 
             shown_digest=shown_digest(state, step.id, shown),
             directory_version=directory.version,
             prefill=_prefill(build, step.id, config),
-            due=_due(build, config),
+            due=due,
+            ladder=ladder_of(config, build.plan.worktime, build.now, due),
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import assert_never
 
 from signoff.core import events as e
@@ -10,6 +11,7 @@ from signoff.core.decide.activities import attempt_timed_out
 from signoff.core.decide.advance import after, fail_step, schedule, settle_run, stop
 from signoff.core.decide.build import Build
 from signoff.core.decide.items import fire_items, go_on
+from signoff.core.decide.ladder import climb
 from signoff.core.decide.lost import schedule_probe
 from signoff.core.decide.undoing import schedule_undo
 from signoff.core.definition import DeadlinePolicy, FailurePolicy, StepKind
@@ -47,11 +49,11 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
             )
             after(build, command.step)
         case TimerKind.EXPIRY:
-            edges = resolve_edges(build.plan, state, command.step, "expired")
-            approval = build.plan.steps[command.step].kind is StepKind.APPROVAL
-            expired = e.ApprovalExpired if approval else e.StepExpired
-            build.emit(expired(at=build.now, step=command.step, generation=step.generation, due=step.due, edges=edges))
-            after(build, command.step)
+            _expire(build, command.step, step.due)
+        case TimerKind.LADDER if step.expires is not None and step.expires <= build.now:
+            _expire(build, command.step, step.expires)
+        case TimerKind.LADDER:
+            climb(build, command.step)
         case TimerKind.RETRY:
             _try_again(build, command.step)
         case TimerKind.QUEUE:
@@ -65,6 +67,16 @@ def fire(build: Build, command: FireTimer) -> Rejection | None:
         case _:
             assert_never(command.timer)
     return None
+
+
+def _expire(build: Build, step_id: str, due: datetime) -> None:
+    """End a step that waited in vain."""
+    edges = resolve_edges(build.plan, build.state, step_id, "expired")
+    approval = build.plan.steps[step_id].kind is StepKind.APPROVAL
+    expired = e.ApprovalExpired if approval else e.StepExpired
+    generation = build.state.steps[step_id].generation
+    build.emit(expired(at=build.now, step=step_id, generation=generation, due=due, edges=edges))
+    after(build, step_id)
 
 
 def _deadline(build: Build) -> Rejection | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from signoff.core import events as e
 from signoff.core.altered import altered
 from signoff.core.evolve.steps import begun_again, with_step
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, same_person
-from signoff.core.states import ApprovalState, RunState, StepStatus, TimerKind, Vote
+from signoff.core.states import ApprovalState, Rung, RunState, StepStatus, TimerKind, Vote
 
 
 def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
@@ -15,15 +18,46 @@ def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
     approval = ApprovalState(
         event.roster, event.required, event.shown_digest, event.requester_may_decide, excluded=event.excluded
     )
-    return with_step(
-        state,
-        event.step,
-        event.at,
-        status=StepStatus.WAITING,
-        approval=approval,
-        timer=TimerKind.EXPIRY if event.due else None,
-        due=event.due,
+    return _with_ladder(state, event, approval, event.ladder, event.due, status=StepStatus.WAITING)
+
+
+def _with_ladder(
+    state: RunState,
+    event: e.StepEvent,
+    approval: ApprovalState,
+    ladder: tuple[Rung, ...],
+    expires: datetime | None,
+    **changes: Any,
+) -> RunState:
+    """The step with its one timer on what comes next: the next rung of the ladder, or the expiry."""
+    timer = TimerKind.LADDER if ladder else TimerKind.EXPIRY if expires else None
+    due = ladder[0].due if ladder else expires
+    if ladder or approval.ladder:
+        approval = altered(approval, ladder=ladder, expires=expires if ladder else None)
+    return with_step(state, event.step, event.at, approval=approval, timer=timer, due=due, **changes)
+
+
+def reminded(plan: Plan, state: RunState, event: e.ReminderSent) -> RunState:
+    """That many were sent; the timer goes on to what comes next."""
+    approval = state.steps[event.step].approval
+    assert approval is not None
+    left = tuple(r for r in approval.ladder if not (r.kind == "reminder" and r.number <= event.number))
+    approval_then = altered(approval, reminded=event.number)
+    return _with_ladder(state, event, approval_then, left, state.steps[event.step].expires)
+
+
+def escalated(plan: Plan, state: RunState, event: e.PeopleEscalated) -> RunState:
+    """Others are asked; the timer goes on to what comes next."""
+    approval = state.steps[event.step].approval
+    assert approval is not None
+    left = tuple(r for r in approval.ladder if not (r.kind == "escalation" and r.number <= event.number))
+    approval_then = altered(
+        approval,
+        roster=event.roster,
+        escalated=(*(p for p in approval.escalated if p not in event.removed), *event.added),
+        released=(*approval.released, *event.removed),
     )
+    return _with_ladder(state, event, approval_then, left, state.steps[event.step].expires)
 
 
 def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
@@ -51,22 +85,20 @@ def reassigned(plan: Plan, state: RunState, event: e.PeopleReassigned) -> RunSta
     step = state.steps[event.step]
     assert step.approval is not None
     kept = tuple(p for p in step.approval.assigned if p not in event.removed)
-    approval = altered(step.approval, roster=event.roster, assigned=(*kept, *event.added))
+    approval = altered(
+        step.approval,
+        roster=event.roster,
+        assigned=(*kept, *event.added),
+        escalated=tuple(p for p in step.approval.escalated if p not in event.removed),
+        released=tuple(p for p in step.approval.released if p not in event.added),
+    )
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
 
 def form_opened(plan: Plan, state: RunState, event: e.FormOpened) -> RunState:
     """People are asked for values: an approval that one submission settles, whoever on the roster gives it."""
     asked = ApprovalState(event.roster, 1, event.shown_digest, requester_may_decide=True)
-    return with_step(
-        state,
-        event.step,
-        event.at,
-        status=StepStatus.WAITING,
-        approval=asked,
-        timer=TimerKind.EXPIRY if event.due else None,
-        due=event.due,
-    )
+    return _with_ladder(state, event, asked, event.ladder, event.due, status=StepStatus.WAITING)
 
 
 def submitted(plan: Plan, state: RunState, event: e.FormSubmitted) -> RunState:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from signoff.core import events as e
 from signoff.core import items as lists
 from signoff.core.altered import altered
 from signoff.core.plan import Plan
-from signoff.core.states import ACTIVE_STEPS, RunState, RunStatus, StepState
+from signoff.core.states import ACTIVE_STEPS, ApprovalState, RunState, RunStatus, StepState
 
 
 def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
@@ -72,9 +73,17 @@ def _clocks_go_on(state: RunState, at: datetime) -> RunState:
             s,
             due=s.due + stood if s.due else None,
             first_scheduled_at=first + (at - max(began, first)) if first else None,
+            approval=_ladder_later(s.approval, stood) if s.approval else None,
         )
     deadline = state.deadline + (at - began) if state.deadline else None
     return altered(state, paused_at=None, steps=steps, deadline=deadline)
+
+
+def _ladder_later(asked: ApprovalState, stood: timedelta) -> ApprovalState:
+    if not asked.ladder:
+        return asked
+    ladder = tuple(replace(r, due=r.due + stood) for r in asked.ladder)
+    return altered(asked, ladder=ladder, expires=asked.expires + stood if asked.expires else None)
 
 
 def stalled(plan: Plan, state: RunState, event: e.RunStalled) -> RunState:

@@ -5,7 +5,14 @@ from sqlmodel import SQLModel
 from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
 from signoff.store.tables.delivery import OutboxTable, RequestTable
 from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, RunKeyTable
-from signoff.store.tables.people import AuditTable, MembershipTable, PersonTable, SessionTable, SettingTable
+from signoff.store.tables.people import (
+    AbsenceTable,
+    AuditTable,
+    MembershipTable,
+    PersonTable,
+    SessionTable,
+    SettingTable,
+)
 from signoff.store.tables.runs import (
     ApprovalPersonTable,
     ApprovalTable,
@@ -31,6 +38,7 @@ from signoff.store.tasks.tables import (
 metadata = SQLModel.metadata
 
 __all__ = [
+    "AbsenceTable",
     "ApprovalPersonTable",
     "ApprovalTable",
     "AttemptTable",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Index
+from sqlalchemy import CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
 
@@ -42,6 +42,30 @@ class SessionTable(SQLModel, table=True):
     created_at: int
     expires_at: int
     address: str
+
+
+class AbsenceTable(SQLModel, table=True):
+    """While somebody is absent, another decides for them. Nothing is deleted: an absence ends or is revoked."""
+
+    __tablename__ = "absence"
+    __table_args__ = (
+        CheckConstraint("begins < ends"),
+        Index("absence_of_delegate", "tenant", "delegate", "ends"),
+        Index("absence_of_person", "tenant", "person", "ends"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    tenant: str
+    person: str
+    delegate: str
+    begins: int
+    ends: int
+    reason: str
+    set_by: str
+    set_at: int
+    revoked_at: int | None = None
+    revoked_by: str | None = None
+    revoked_reason: str | None = None
 
 
 class SettingTable(SQLModel, table=True):

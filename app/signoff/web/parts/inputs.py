@@ -54,7 +54,7 @@ def choice_input(label: str, options: Mapping[str, str], value: str, change: Cha
 def several_input(label: str, options: Iterable[str], value: Iterable[str], change: Change) -> Any:
     """Any number of several; unknown ones that are chosen stay offered."""
     chosen = list(value)
-    known = list(dict.fromkeys([*options, *chosen]))
+    known = list(dict.fromkeys([*sorted(options), *chosen]))
     widget = pmui.MultiChoice(label=label, options=known, value=chosen, sizing_mode="stretch_width", margin=GAP)
     return _watch(widget, change, tuple)
 

@@ -29,6 +29,7 @@ from signoff.web.models import sheet as board
 from signoff.web.models.sheet import Sheet
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.parts.editors.activity import activity_editors, activity_limits
+from signoff.web.parts.editors.ladder import ladder_editors
 from signoff.web.parts.editors.people import approval_editors, approval_rules, form_editors, form_rules
 from signoff.web.parts.editors.subflow import subflow_editors
 from signoff.web.parts.editors.timing import signal_editors, wait_editors
@@ -82,9 +83,11 @@ def step_panel(step: Step, pointer: Pointer, policies: Policies, around: Surroun
         case ActivityConfig() as c:
             own, more = activity_editors(c, around, config), activity_limits(c, around, config)
         case ApprovalConfig() as c:
-            own, more = approval_editors(c, around, config), approval_rules(c, config)
+            own = approval_editors(c, around, config)
+            more = [ladder_editors(c, policies, around, config), *approval_rules(c, config)]
         case FormConfig() as c:
-            own, more = form_editors(c, around, config), form_rules(c, config)
+            own = form_editors(c, around, config)
+            more = [ladder_editors(c, policies, around, config), *form_rules(c, config)]
         case SignalConfig() as c:
             own = signal_editors(c, config)
         case SubflowConfig() as c:

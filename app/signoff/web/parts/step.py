@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from signoff.core.asking_words import due_of
 from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepKind, SubflowConfig
 from signoff.engine.views import AttemptView, RunView
 from signoff.web.escape import clock, esc, label
@@ -86,6 +87,8 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
             pass
     if state.generation > 1:
         facts["Generation"] = state.generation
-    if state.due:
-        facts["Due"] = Safe(clock(state.due))
+    if due := due_of(state):
+        facts["Due"] = Safe(clock(due))
+    if state.approval and state.approval.ladder:
+        facts["Next reminder or escalation"] = Safe(clock(state.approval.ladder[0].due))
     return facts
