@@ -27,6 +27,8 @@ from signoff.runtime.client import WireClient, WireLink
 from signoff.runtime.clock import utc_now
 from signoff.runtime.feed import LocalFeed
 from signoff.runtime.local import LocalLink
+from signoff.runtime.notice_settings import load_notice_settings
+from signoff.runtime.postman import open_postman
 from signoff.runtime.relay import Relay
 from signoff.runtime.rescuer import Rescuer
 from signoff.runtime.sealer import Sealer
@@ -200,7 +202,11 @@ def start_engine(
         pump = TimerPump(reader, writer, now)
         watch = StoreWatch(settings.database, writer)
         sealer = open_sealer(settings, Reader(reader, vault), writer, now)
-        background = (pump, Rescuer(reader, writer, now), Relay(reader, writer, vault=vault), sealer, watch)
+        notices = load_notice_settings(settings.folder)
+        relay = Relay(reader, writer, vault=vault, settings=notices)
+        postman = open_postman(reader, writer, now, notices, settings.folder)
+        relay.on_letters = postman.wake
+        background = (pump, Rescuer(reader, writer, now), relay, sealer, watch, postman)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from signoff import __version__
 from signoff.api.problems import handle_error, problem
-from signoff.api.routes import audit, bulk, definitions, inbox, runs, session, signals
+from signoff.api.routes import audit, bulk, definitions, inbox, letters, runs, session, signals
 from signoff.engine.client import Signoff
 from signoff.errors import InvalidInput, SignoffError
 
@@ -25,7 +25,7 @@ def create_api(signoff: Signoff) -> FastAPI:
         openapi_url="/openapi.json",
     )
     api.state.signoff_api = signoff
-    for module in (session, definitions, bulk, runs, inbox, signals, audit):
+    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from signoff import __version__
-from signoff.cli.commands import audit, bulk, definitions, doctor, importing, people, runs, serve, signals, verify, work
+from signoff.cli.commands import (
+    audit,
+    bulk,
+    definitions,
+    doctor,
+    importing,
+    letters,
+    people,
+    runs,
+    serve,
+    signals,
+    verify,
+    work,
+)
 from signoff.cli.demo import command as demo
 
 app = typer.Typer(
@@ -24,6 +37,7 @@ definitions.app.command("import")(importing.import_model)
 app.add_typer(runs.app, name="run")
 app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")
+app.add_typer(letters.app, name="letters")
 app.add_typer(people.app, name="person")
 app.add_typer(audit.app, name="audit")
 runs.app.command()(verify.replay)

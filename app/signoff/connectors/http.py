@@ -110,34 +110,45 @@ class HttpConnector:
                 raise ActivityError("A demo address is written demo:///path.", code="bad_input", retryable=False)
             service = urlsplit(self._demo)
             return urlunsplit((service.scheme, service.netloc, parts.path, parts.query, "")), {}, {}
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-            raise ActivityError(f"'{_shown(url)}' is not an http(s) address.", code="bad_input", retryable=False)
-        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-        address = self._resolve(host, port)
-        shown = f"[{address}]" if ":" in address else address
-        pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
-        named = f"{host}:{parts.port}" if parts.port else host
-        return pinned, {"Host": named}, {"sni_hostname": host}
-
-    def _resolve(self, host: str, port: int) -> str:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            raise ActivityError(f"The host '{host[:100]}' is not known.", code="unreachable") from None
-        addresses = [str(f[4][0]) for f in found]
-        if host not in self._allowed:
-            for address in addresses:
-                if not _is_public(address):
-                    raise ActivityError(
-                        f"'{host[:100]}' is an address inside a private network.",
-                        code="forbidden_address",
-                        retryable=False,
-                    )
-        return addresses[0]
+        return pinned(url, self._allowed)
 
     def close(self) -> None:
         """Close idle connections."""
         self._client.close()
+
+
+def pinned(url: str, allowed: Collection[str]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """An address with its host resolved once: the address to call, the headers and the extensions that go with it.
+
+    Raises:
+        ActivityError: no http(s) address, an unknown host, or one inside a private network that is not `allowed`.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        raise ActivityError(f"'{_shown(url)}' is not an http(s) address.", code="bad_input", retryable=False)
+    host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    address = _resolve(host, port, allowed)
+    shown = f"[{address}]" if ":" in address else address
+    target = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
+    named = f"{host}:{parts.port}" if parts.port else host
+    return target, {"Host": named}, {"sni_hostname": host}
+
+
+def _resolve(host: str, port: int, allowed: Collection[str]) -> str:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ActivityError(f"The host '{host[:100]}' is not known.", code="unreachable") from None
+    addresses = [str(f[4][0]) for f in found]
+    if host not in allowed:
+        for address in addresses:
+            if not _is_public(address):
+                raise ActivityError(
+                    f"'{host[:100]}' is an address inside a private network.",
+                    code="forbidden_address",
+                    retryable=False,
+                )
+    return addresses[0]
 
 
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")

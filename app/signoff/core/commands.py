@@ -87,6 +87,7 @@ class Decide(Command):
     """A person decides an open approval. `shown_digest` names what they were looking at.
 
     `outcome` is `approved`, `rejected` or `returned`; `to` names the step to return to where there are several.
+    `link` names the link that was used, "" where there was none.
     """
 
     step: str
@@ -95,6 +96,7 @@ class Decide(Command):
     comment: str = ""
     shown_digest: str = ""
     to: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,7 @@ class SubmitForm(Command):
     generation: int
     values: dict[str, Any]
     shown_digest: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +128,7 @@ class ReturnForm(Command):
     comment: str
     shown_digest: str = ""
     to: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

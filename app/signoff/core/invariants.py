@@ -44,6 +44,7 @@ class RunCheck:
         self._history = History(plan_of)
         self._fences: dict[str, int] = {}
         self._votes: set[tuple[str, int, str]] = set()
+        self.links: set[str] = set()
 
     @property
     def state(self) -> RunState:
@@ -66,6 +67,10 @@ class RunCheck:
         found = list(self._before(was, event)) if was.sequence else list(self._first(event))
         self._history.add(event)
         found += self._after(was, event)
+        if link := getattr(event, "link", ""):
+            if link in self.links:
+                found.append(("link_used_twice", f"The link {link} was used for a second answer."))
+            self.links.add(link)
         return [Finding(code, message, self._run_id, number) for code, message in found]
 
     def _first(self, event: e.Event) -> Iterator[tuple[str, str]]:

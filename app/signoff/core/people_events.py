@@ -31,7 +31,7 @@ class ApprovalOpened(StepEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRecorded(StepEvent):
-    """One person decided, about exactly what `shown_digest` names."""
+    """One person decided, about exactly what `shown_digest` names; `link` names the link they used, if they did."""
 
     wire: ClassVar[str] = "approval.decision_recorded"
     generation: int
@@ -41,6 +41,7 @@ class DecisionRecorded(StepEvent):
     comment: str
     shown_digest: str
     authority: str
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +158,7 @@ class FormSubmitted(StepEvent):
     authority: str
     output: Any = None
     edges: Edges = ()
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,3 +186,4 @@ class WorkReturned(StepEvent):
     rounds: tuple[tuple[str, int, int], ...]
     shown_digest: str = ""
     authority: str = ""
+    link: str = ""

@@ -316,17 +316,19 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
     for event in events:
         match event:
             case e.ApprovalOpened() | e.FormOpened():
-                roster = list(event.roster)
-                out.append(Notice(event.wire, event.step, {"label": plan.label(event.step), "roster": roster}))
+                data = {"label": plan.label(event.step), "roster": list(event.roster), "generation": event.generation}
+                out.append(Notice(event.wire, event.step, data))
             case e.PeopleReassigned():
                 data = {"label": plan.label(event.step), "roster": list(event.added), "removed": list(event.removed)}
-                out.append(Notice(event.wire, event.step, data))
+                out.append(Notice(event.wire, event.step, data | {"generation": event.generation}))
             case e.ReminderSent():
                 told = {"label": plan.label(event.step), "people": list(event.people), "number": event.number}
+                told |= {"generation": event.generation}
                 out.append(Notice("reminder", event.step, told))
             case e.PeopleEscalated():
                 data = {"label": plan.label(event.step), "people": list(event.added), "removed": list(event.removed)}
-                out.append(Notice("escalated", event.step, {**data, "asked": list(event.asked)}))
+                data |= {"asked": list(event.asked)}
+                out.append(Notice("escalated", event.step, data | {"generation": event.generation}))
             case e.WorkReturned():
                 data = {"to": event.to, "by": event.actor.id, "comment": event.comment}
                 out.append(Notice("work.returned", event.step, data))

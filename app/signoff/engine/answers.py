@@ -45,6 +45,7 @@ class Answers:
         comment: str = "",
         shown_digest: str = "",
         to: str = "",
+        link: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Approve, reject or return; answers {"sequence", "status", "step_status"}.
@@ -59,6 +60,7 @@ class Answers:
             comment: for the record; needed where the definition says so.
             shown_digest: names exactly what was read; "" for whatever is shown now.
             to: with `returned`, the step to which the work goes back where there is a choice.
+            link: the token of the link that is used up by this, "" where there is none.
             idempotency_key: the same key gets the same answer.
         """
         return self.do(
@@ -73,6 +75,7 @@ class Answers:
             comment=comment,
             shown_digest=shown_digest,
             to=to,
+            **_given(link=link),
         )
 
     def withdraw_vote(
@@ -108,6 +111,7 @@ class Answers:
         *,
         generation: int,
         shown_digest: str = "",
+        link: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Fill in a form; answers like `decide`. InvalidInput names every wrong field, and nothing is stored then."""
@@ -121,6 +125,7 @@ class Answers:
             values=values,
             generation=generation,
             shown_digest=shown_digest,
+            **_given(link=link),
         )
 
     def return_form(
@@ -134,6 +139,7 @@ class Answers:
         generation: int,
         shown_digest: str = "",
         to: str = "",
+        link: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Send the work back instead of filling in a form; `to` names the step where there is a choice."""
@@ -148,4 +154,10 @@ class Answers:
             generation=generation,
             shown_digest=shown_digest,
             to=to,
+            **_given(link=link),
         )
+
+
+def _given(**args: str) -> dict[str, str]:
+    """Arguments that are not empty; the others are left out of the request."""
+    return {name: value for name, value in args.items() if value}

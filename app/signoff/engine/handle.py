@@ -13,6 +13,7 @@ from signoff.engine import (
     audit_requests,
     bulk_requests,
     definition_requests,
+    notice_requests,
     people_requests,
     run_requests,
     signal_requests,
@@ -33,7 +34,9 @@ from signoff.store.times import to_micros
 log = logging.getLogger("signoff.engine")
 
 WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
-ENGINE_REQUESTS = frozenset({"lease", "expire_lease", "fire_timer", "delivered", "seal"})
+ENGINE_REQUESTS = frozenset(
+    {"lease", "expire_lease", "fire_timer", "delivered", "seal", "write_letter", "letter_sent", "letter_failed"}
+)
 OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
 
 
@@ -51,6 +54,7 @@ class Engine:
             **run_requests.HANDLERS,
             **signal_requests.HANDLERS,
             **worker_requests.handlers(self.dispatcher),
+            **notice_requests.HANDLERS,
             **definition_requests.handlers(connectors),
             **version_requests.HANDLERS,
             **bulk_requests.HANDLERS,

@@ -20,6 +20,7 @@ from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
+from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.permissions import permitted
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
@@ -38,7 +39,7 @@ from signoff.store.times import from_micros, from_micros_or_none, to_micros
 MAX_PAGE = 200
 
 
-class Queries(DefinitionQueries, WorkQueries):
+class Queries(DefinitionQueries, WorkQueries, NoticeQueries):
     """Reads of one installation."""
 
     def __init__(

@@ -11,6 +11,7 @@ from signoff.core.decide.reassigning import MAX_ASKED
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
+from signoff.engine import links
 from signoff.engine.ids import new_run_id
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
@@ -68,7 +69,7 @@ def submit_form(tx: Transaction, r: Request) -> Answer:
         values=values,
         shown_digest=str(r.args.get("shown_digest") or ""),
     )
-    result = tx.command(r.tenant, required(r.args, "run_id"), command)
+    result = links.answer(tx, r, command)
     if isinstance(result, Rejection) and result.code == "invalid_values":
         problems: Any = result.details.get("problems", [])
         raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))
@@ -77,7 +78,7 @@ def submit_form(tx: Transaction, r: Request) -> Answer:
 
 def return_form(tx: Transaction, r: Request) -> Answer:
     """A person sends the work back instead of filling in a form."""
-    return _on_run(
+    return _answered(
         tx,
         r,
         c.ReturnForm(
@@ -93,7 +94,7 @@ def return_form(tx: Transaction, r: Request) -> Answer:
 
 def decide(tx: Transaction, r: Request) -> Answer:
     """A person's decision on an approval."""
-    return _on_run(
+    return _answered(
         tx,
         r,
         c.Decide(
@@ -173,6 +174,11 @@ class OperatorRequest:
 _operator = OperatorRequest
 
 
+def _answered(tx: Transaction, r: Request, command: c.Decide | c.ReturnForm) -> Answer:
+    result = links.answer(tx, r, command)
+    return refused(result) if isinstance(result, Rejection) else answer_of(result, command.step)
+
+
 def _on_run(tx: Transaction, r: Request, command: c.Command) -> Answer:
     result = tx.command(r.tenant, required(r.args, "run_id"), command)
     return refused(result) if isinstance(result, Rejection) else answer_of(result, getattr(command, "step", ""))
@@ -192,6 +198,7 @@ def answer_of(state: RunState, step: str) -> Answer:
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "start_run": start_run,
     "decide": decide,
+    "open_link": links.open_link,
     "withdraw_vote": withdraw_vote,
     "submit_form": submit_form,
     "return_form": return_form,

@@ -168,7 +168,7 @@ class Transaction:
             step=getattr(command, "step", ""),
             data={
                 name: value
-                for name in ("generation", "attempt", "fence", "outcome", "comment", "reason")
+                for name in ("generation", "attempt", "fence", "outcome", "comment", "reason", "link")
                 if (value := getattr(command, name, None)) not in (None, "")
             }
             | digests,

@@ -26,7 +26,7 @@ from signoff.core.implied import (
 )
 from signoff.core.invariants import Finding, RunCheck, state_findings
 from signoff.core.plan import Plan
-from signoff.core.quorum import person_key
+from signoff.core.quorum import find_person, person_key
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError
@@ -190,6 +190,7 @@ def _compare(rows: RunRows, check: RunCheck, stored: bytes, replayed: bytes) -> 
     yield from _timers(rows, state)
     yield from _signals(rows, plan, state)
     yield from _approvals(rows, state)
+    yield from _links(rows, state, set(check.links))
     yield from _dead_letters(rows, plan, state)
 
 
@@ -267,6 +268,27 @@ def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
             yield "approval_differs", f"The row of '{step}' counts {given} approvals or shows something else."
     for step, _ in sorted(implied):
         yield "approval_missing", f"'{step}' waits for people, but nobody is asked."
+
+
+def _links(rows: RunRows, state: RunState, used: set[str]) -> Iterator[tuple[str, str]]:
+    """An open link leads to somebody who may still answer exactly that; a used one to the answer that used it."""
+    for step, generation, login, shown, token_hash, used_at, outcome in rows.links():
+        if len(token_hash) != 64:
+            yield "link_not_hashed", f"A link of '{step}' is not stored as a SHA-256."
+        found = state.steps.get(step)
+        approval = found.approval if found else None
+        if used_at is not None:
+            if token_hash[:16] not in used or not outcome:
+                yield "link_use_differs", f"A link of '{step}' was used, but no answer says so."
+            used.discard(token_hash[:16])
+        elif not (implies_open_approval(state, step) and found and found.generation == generation and approval):
+            yield "link_unexpected", f"A link is good for '{step}', which does not wait in that round."
+        elif not find_person(login, approval.roster) or find_person(login, [v.person for v in approval.votes]):
+            yield "link_unexpected", f"A link of '{step}' is good for '{login}', who is not asked (any more)."
+        elif shown != approval.shown_digest:
+            yield "link_differs", f"A link of '{step}' was sent for something else than is shown."
+    for name in sorted(used):
+        yield "link_missing", f"An answer says that the link {name} was used, but that link is not marked so."
 
 
 def _dead_letters(rows: RunRows, plan: Plan, state: RunState) -> Iterator[tuple[str, str]]:

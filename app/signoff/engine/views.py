@@ -239,3 +239,37 @@ class FeedEvent:
 def resync(at: datetime) -> FeedEvent:
     """The event that tells listeners to look again."""
     return FeedEvent("", "", 0, "", {}, at)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """What a link is for and what has become of it: `open`, `used`, `revoked` or `expired`."""
+
+    run_id: str
+    step: str
+    generation: int
+    login: str
+    actions: tuple[str, ...]
+    shown_digest: str
+    status: str
+    expires_at: datetime
+    used_at: datetime | None = None
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryView:
+    """A letter to a person (`login`) or a chat tool: `pending`, `sent`, `moot` (not needed any more) or `dead`."""
+
+    id: int
+    run_id: str
+    step: str
+    topic: str
+    sink: str
+    login: str
+    status: str
+    tries: int
+    error: str
+    due: datetime
+    created_at: datetime
+    changed_at: datetime

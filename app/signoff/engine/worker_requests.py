@@ -15,7 +15,7 @@ from signoff.engine.run_requests import answer_of
 from signoff.engine.transaction import Transaction, required
 from signoff.engine.views import FeedEvent
 from signoff.errors import NotFound
-from signoff.store.leases import remove_outbox, renew, report
+from signoff.store.leases import renew, report
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -69,7 +69,6 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         "heartbeat": pulse,
         "expire_lease": expire,
         "fire_timer": fire_timer,
-        "delivered": delivered,
     }
 
 
@@ -179,10 +178,3 @@ def fire_timer(tx: Transaction, r: Request) -> Answer:
         attempt=required(r.args, "attempt", int),
     )
     return _outcome(tx, r, command)
-
-
-def delivered(tx: Transaction, r: Request) -> Answer:
-    """The relay delivered notices."""
-    ids = [int(i) for i in required(r.args, "ids", list)]
-    tx.direct(lambda journal: remove_outbox(journal, ids))
-    return ok()

@@ -10,6 +10,7 @@ from typing import Any
 
 from signoff.core.states import Actor
 from signoff.engine.handle import Engine
+from signoff.engine.links import Proofs
 from signoff.engine.people_requests import hash_password, password_fits
 from signoff.engine.request import Outbound, Request, failed, unwrap
 from signoff.errors import Unavailable
@@ -17,6 +18,7 @@ from signoff.errors import Unavailable
 log = logging.getLogger("signoff.engine")
 
 MAX_BATCH = 256
+LINKED = frozenset({"decide", "submit_form", "return_form", "open_link"})
 AFTER_FAILURE_S = 1.0
 
 
@@ -178,8 +180,10 @@ def read_request(
         key=str(message.get("key") or ""),
         origin=origin,
     )
-    password = args.pop("password", None)
-    if request.do == "sign_in":
+    password, link = args.pop("password", None), args.pop("link", None)
+    if request.do in LINKED:
+        request.context = Proofs(link=str(link or "")[:400])
+    elif request.do == "sign_in":
         known = find_hash(request.tenant, request.actor.id)
         request.context = known if password_fits(known, str(password or "")) else ""
     elif request.do == "save_person" and password:

@@ -59,6 +59,11 @@ _PERSON = (
 )
 _NOT_ASKED = f"DELETE FROM approval_person WHERE approval_id={_ONE_APPROVAL} AND login=?"
 _CLOSED = f"UPDATE approval_person SET open=0 WHERE approval_id={_ONE_APPROVAL}"
+_LINKS_CLOSED = (
+    "UPDATE approval_link SET revoked_at=?, revoked=? WHERE run=? AND step=? AND generation=?"
+    " AND used_at IS NULL AND revoked_at IS NULL"
+)
+_LINKS_GONE = f"{_LINKS_CLOSED} AND login=?"
 _DELETE_DEAD_LETTER = "DELETE FROM dead_letter WHERE run=? AND step=?"
 _INSERT_DEAD_LETTER = (
     "INSERT INTO dead_letter(tenant, run, step, generation, code, message, attempts, since) VALUES (?,?,?,?,?,?,?,?)"
@@ -160,6 +165,8 @@ class Journal:
         self._many(_NOT_ASKED, [key for key, now in rows.people_moved.items() if now is None])
         self._many(_PERSON, [(*key, *now) for key, now in rows.people_moved.items() if now is not None])
         self._many(_CLOSED, rows.people_closed)
+        self._many(_LINKS_GONE, rows.links_gone)
+        self._many(_LINKS_CLOSED, rows.links_closed)
         self._many(_DELETE_DEAD_LETTER, list(rows.dead_gone))
         self._many(_INSERT_DEAD_LETTER, list(rows.dead_new.values()))
         self._many(_INSERT_OUTBOX, rows.outbox)

@@ -191,7 +191,8 @@ class Ledger:
         write("UPDATE approval SET instructions='' WHERE run=?", (pk,))
         write("UPDATE outbox SET data='{}' WHERE run=?", (pk,))
         write("UPDATE signal_message SET payload='{}', note='' WHERE run=?", (pk,))
-        write("DELETE FROM dead_letter WHERE run=?", (pk,))
+        for table in ("dead_letter", "delivery", "approval_link"):
+            write(f"DELETE FROM {table} WHERE run=?", (pk,))
         write(
             "UPDATE run_key SET secret=NULL, erased_at=?, erased_by=?, reason=?, kept_seq=?, kept_key=? WHERE run=?",
             (erasure.at, erasure.by, erasure.reason, last, run.chain.cipher.event_key(last), pk),

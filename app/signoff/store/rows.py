@@ -72,6 +72,8 @@ class Rows:
     people_new: list[tuple[Any, ...]] = field(default_factory=list)
     people_moved: dict[tuple[Any, ...], tuple[str, int, int] | None] = field(default_factory=dict)
     people_closed: list[tuple[Any, ...]] = field(default_factory=list)
+    links_closed: list[tuple[Any, ...]] = field(default_factory=list)
+    links_gone: list[tuple[Any, ...]] = field(default_factory=list)
     dead_gone: set[tuple[int, str]] = field(default_factory=set)
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
@@ -210,14 +212,18 @@ class Rows:
         self.approvals_moved.append((m.status, given, micros if closed else None, *key))
         for login in m.removed:
             self.people_moved[*key, login] = None
+            self.links_gone.append((micros, "removed", *key, login))
         for login in m.released:
             self.people_moved[*key, login] = (state.tenant, 0, 0)
+            self.links_gone.append((micros, "released", *key, login))
         for login in m.asked:
             self.people_moved[*key, login] = (state.tenant, 1, 0)
         for login in m.voted:
             self.people_moved[*key, login] = (state.tenant, 0, 1)
+            self.links_gone.append((micros, "answered", *key, login))
         if closed:
             self.people_closed.append(key)
+            self.links_closed.append((micros, m.status, *key))
 
     def run_rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """Rows to insert (new runs) and to update, the latter conditional on the stored sequence."""

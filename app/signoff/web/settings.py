@@ -39,6 +39,11 @@ class WebSettings:
         """Name of the cookie that protects the login form."""
         return "__Host-signoff-form" if self.secure_cookies else "signoff-form"
 
+    @property
+    def link_cookie(self) -> str:
+        """Name of the cookie that holds the link a person came with, until they have answered."""
+        return "__Host-signoff-link" if self.secure_cookies else "signoff-link"
+
 
 THEME_COOKIE = "signoff-theme"
 """`dark` or `light`. A script may read it, and `VIEW_COOKIE`; they hold nothing else."""

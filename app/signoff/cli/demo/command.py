@@ -24,20 +24,22 @@ from signoff.cli.demo.service import make_server
 from signoff.cli.output import explains_errors, say
 from signoff.errors import ConfigurationFault, SignoffError
 from signoff.runtime.lock import EngineLock
+from signoff.runtime.notice_settings import MailSettings, NoticeSettings, save_notice_settings
 from signoff.runtime.supervisor import Supervisor, python_child, until_told_to_stop
 from signoff.wiring import Settings, load_tokens, start_engine
 
 HOST = "127.0.0.1"
 SEEDED = "demo.seeded"
+MAILS = "mails"
 
 
 @process_app.command("demo-service")
 @explains_errors
-def service_process(port: Port = 8601) -> None:
-    """The service that the demo's activities call."""
+def service_process(port: Port = 8601, mails: Annotated[Path | None, typer.Option("--mails")] = None) -> None:
+    """The service that the demo's activities call; it also shows the mails that the demo would send."""
     configure_logging()
     stop = until_told_to_stop()
-    server = make_server(port)
+    server = make_server(port, mails=mails)
     threading.Thread(target=server.serve_forever, name="demo-service", daemon=True).start()
     stop.wait()
     server.shutdown()
@@ -63,9 +65,12 @@ def demo(
     first = not (data / SEEDED).exists()
     save_settings(settings)
     load_tokens(data)
+    mails = MailSettings(folder=MAILS, sender="Signoff demo <signoff@demo.invalid>", values=False)
+    save_notice_settings(data, NoticeSettings(f"http://{HOST}:{port}", mails))
     if first:
         _people(settings)
-    service = python_child("demo service", MODULE, "process", "demo-service", "--port", str(port + 1))
+    options = ("--port", str(port + 1), "--mails", str(data / MAILS))
+    service = python_child("demo service", MODULE, "process", "demo-service", *options)
     web = ("--host", HOST, "--port", str(port), "--demo")
     supervisor = Supervisor([service, *children_of(data, workers, web)])
     until_told_to_stop(supervisor.stop)
@@ -108,6 +113,7 @@ def _get_ready(settings: Settings, port: int, first: bool) -> None:
     say(f"  Signoff demo:   http://{HOST}:{port}")
     say(f"  Sign in as one of {names}; the password is '{PASSWORD}'.")
     say(f"  The service that activities call, with switches to make it fail: http://{HOST}:{port + 1}")
+    say(f"  The mails that people would get, with their links: http://{HOST}:{port + 1}/mails")
     say("  Stop with Ctrl-C.")
 
 

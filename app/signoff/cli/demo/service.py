@@ -10,8 +10,11 @@ import html
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from signoff.cli.demo.mails import mails_page
 
 MODES = {
     "ok": "works",
@@ -73,6 +76,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     ledger: Ledger
+    mails: Path | None = None
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -80,6 +84,8 @@ class Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if path == "/":
             self._send(200, self._page(), "text/html; charset=utf-8")
+        elif path == "/mails" and self.mails is not None:
+            self._send(200, mails_page(self.mails), "text/html; charset=utf-8")
         elif path == "/control":
             self._send(200, json.dumps(self.ledger.snapshot()).encode(), "application/json")
         else:
@@ -141,7 +147,8 @@ class Handler(BaseHTTPRequestHandler):
 <style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}}
 :root{{color-scheme:light dark}}
 td,th{{text-align:left;padding:.3rem .8rem .3rem 0;overflow-wrap:anywhere}}button{{font:inherit;margin:.1rem}}</style>
-<h1>Demo service</h1><p>The activities of the demo call this service. Choose how each path behaves from now on.</p>
+<h1>Demo service</h1><p>The activities of the demo call this service. Choose how each path behaves from now on.
+{'<a href="/mails">The mails that people would get</a>' if self.mails else ""}</p>
 <table><tr><th>Path</th><th>Now</th><th>Change</th></tr>{rows or "<tr><td>No calls yet.</td></tr>"}</table>
 <h2>Last calls</h2><p>{len(state["effects"])} effects so far; a key that comes again has no second effect.</p>
 <table><tr><th>Path</th><th>Idempotency key</th><th>Behaved</th></tr>{calls}</table></html>""".encode()
@@ -162,9 +169,9 @@ td,th{{text-align:left;padding:.3rem .8rem .3rem 0;overflow-wrap:anywhere}}butto
         """Quiet."""
 
 
-def make_server(port: int, ledger: Ledger | None = None) -> ThreadingHTTPServer:
-    """The service on loopback; port 0 takes any free one."""
-    handler = type("BoundHandler", (Handler,), {"ledger": ledger or Ledger()})
+def make_server(port: int, ledger: Ledger | None = None, *, mails: Path | None = None) -> ThreadingHTTPServer:
+    """The service on loopback; port 0 takes any free one. `mails` is the folder whose mails it shows."""
+    handler = type("BoundHandler", (Handler,), {"ledger": ledger or Ledger(), "mails": mails})
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
     return server

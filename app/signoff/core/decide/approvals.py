@@ -50,6 +50,7 @@ def decide(build: Build, command: Decide) -> Rejection | None:
             comment=command.comment,
             shown_digest=command.shown_digest or asked_of(step).shown_digest,
             authority=authority_of(build, command),
+            link=command.link,
         )
     )
     if command.outcome == RETURNED:

@@ -50,6 +50,7 @@ def submit(build: Build, command: SubmitForm) -> Rejection | None:
             actor=command.actor,
             shown_digest=command.shown_digest or asked_of(step).shown_digest,
             authority=authority_of(build, command),
+            link=command.link,
             output=values,
             edges=resolve_edges(build.plan, build.state, command.step, "submitted", values),
         )

@@ -77,6 +77,7 @@ def send_back(build: Build, command: Returning, *, shown_digest: str = "", autho
             rounds=tuple((i, steps[i].generation + 1, steps[i].round + 1) for i in again),
             shown_digest=shown_digest,
             authority=authority,
+            link=command.link if isinstance(command, ReturnForm) else "",
         )
     )
     advance(build, again)

@@ -125,6 +125,13 @@ class RunRows:
             " JOIN approval_person m ON m.approval_id = a.id WHERE a.run=? ORDER BY a.id, m.login"
         )
 
+    def links(self) -> list[tuple[Any, ...]]:
+        """(step, generation, login, shown digest, token hash, used at, outcome) of links that are not revoked."""
+        return self._rows(
+            "SELECT step, generation, login, shown_digest, token_hash, used_at, outcome FROM approval_link"
+            " WHERE run=? AND revoked_at IS NULL ORDER BY id"
+        )
+
     def foreign(self) -> list[tuple[str, str]]:
         """(table, tenant) of rows of this run that belong to another tenant."""
         found = []
@@ -133,6 +140,8 @@ class RunRows:
             ("approval", "approval x"),
             ("approval_person", "approval a JOIN approval_person x ON x.approval_id = a.id"),
             ("outbox", "outbox x"),
+            ("delivery", "delivery x"),
+            ("approval_link", "approval_link x"),
         ):
             run = "a.run" if " a " in source else "x.run"
             statement = f"SELECT DISTINCT x.tenant FROM {source} WHERE {run}=? AND x.tenant <> ?"
@@ -191,7 +200,7 @@ class WholeDatabase:
 
     def loose_rows(self) -> Iterator[tuple[str, int]]:
         """(table, how many) of rows whose run, approval or payload does not exist."""
-        for table in ("event", "attempt", "timer", "approval", "outbox"):
+        for table in ("event", "attempt", "timer", "approval", "outbox", "delivery", "approval_link"):
             statement = f"SELECT count(*) FROM {table} x LEFT JOIN run r ON r.id = x.run WHERE r.id IS NULL"
             if count := self._all(statement, ())[0][0]:
                 yield table, count

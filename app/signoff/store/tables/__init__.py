@@ -5,6 +5,7 @@ from sqlmodel import SQLModel
 from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
 from signoff.store.tables.delivery import OutboxTable, RequestTable
 from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, RunKeyTable
+from signoff.store.tables.notices import ApprovalLinkTable, DeliveryTable
 from signoff.store.tables.people import (
     AbsenceTable,
     AuditTable,
@@ -39,6 +40,7 @@ metadata = SQLModel.metadata
 
 __all__ = [
     "AbsenceTable",
+    "ApprovalLinkTable",
     "ApprovalPersonTable",
     "ApprovalTable",
     "AttemptTable",
@@ -46,6 +48,7 @@ __all__ = [
     "DeadLetterTable",
     "DefinitionTable",
     "DefinitionVersionTable",
+    "DeliveryTable",
     "DraftTable",
     "EventTable",
     "LedgerCheckpointTable",

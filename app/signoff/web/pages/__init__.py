@@ -11,6 +11,7 @@ from signoff.web.pages.dead_letters import dead_letters_page
 from signoff.web.pages.definitions import definitions_page, new_page
 from signoff.web.pages.designer import designer_page
 from signoff.web.pages.inbox import inbox_page, task_page
+from signoff.web.pages.letters import letters_page
 from signoff.web.pages.run import run_page
 from signoff.web.pages.runs import runs_page
 from signoff.web.pages.start import start_page
@@ -23,6 +24,7 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/runs": runs_page,
     "/runs/{run_id}": run_page,
     "/dead-letters": dead_letters_page,
+    "/letters": letters_page,
     "/definitions": definitions_page,
     "/definitions/{name}/versions": versions_page,
     "/definitions/{name}/compare": compare_page,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,11 +9,11 @@ import panel as pn
 
 from signoff import errors
 from signoff.engine.views import FeedEvent, InboxItem
-from signoff.web.escape import clock, esc, label, moment
+from signoff.web.escape import esc, label, moment
 from signoff.web.live import run_topic, tenant_topic
 from signoff.web.models.words import until
-from signoff.web.parts.filling import MAX_COMMENT_CHARS, filling_form
-from signoff.web.parts.markup import Safe, digest_text, empty, heading, link, notice, pairs, table
+from signoff.web.parts.answering import task_facts, task_form
+from signoff.web.parts.markup import Safe, empty, heading, link, notice, table
 from signoff.web.parts.panes import html
 from signoff.web.shell import arguments, frame
 from signoff.web.site import Visitor
@@ -86,85 +85,13 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
             )
 
     visitor.site.live.follow(run_topic(tenant, run_id), visitor.document, again)
-    facts = _facts(item, visitor.name_of(item.started_by))
+    facts = task_facts(item, visitor.name_of(item.started_by))
+    form = task_form(item, visitor.visit.form_token)
     crumb = Safe(f"{link('/inbox', 'Inbox')} / {label(item.title)}")
     return frame(
         visitor,
         item.label,
         html(heading(Safe(label(item.label)), crumb=crumb)),
         changed,
-        html(f'<div class="stack" style="max-width:760px;margin-top:12px">{facts}{_form(visitor, item)}</div>'),
+        html(f'<div class="stack" style="max-width:760px;margin-top:12px">{facts}{form}</div>'),
     )
-
-
-def _facts(item: InboxItem, asker: str) -> str:
-    now = datetime.now(UTC)
-    asks = (
-        f'<div class="card"><h3>What to do</h3><p class="said own">{esc(item.instructions)}</p></div>'
-        if item.instructions
-        else ""
-    )
-    count = f"{item.given} of {item.required} approvals given" if item.required > 1 else ""
-    about: dict[str, Any] = {
-        "Asked by": asker,
-        **({"Reference": item.business_key} if item.business_key else {}),
-        "Waiting since": Safe(f"{clock(item.opened_at)} ({moment(item.opened_at, now)})"),
-        "Due": Safe(f"{clock(item.due)} ({esc(until(item.due, now))})") if item.due else "no deadline",
-        "Run": link(f"/runs/{item.run_id}", item.run_id),
-        "Definition": Safe(f"{label(item.title)}, version {item.version} {digest_text(item.digest)}"),
-    }
-    if count:
-        about["Approvals"] = count
-    shown = pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"
-    title = "What you decide on" if item.kind == "approval" else "What you should know"
-    told = f'<div class="card"><h3>{title}</h3>{shown}</div>' if item.shown or item.kind == "approval" else ""
-    return f"""{asks}{told}
-<div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
-
-
-def _button(outcome: str, words: str, css: str, *, needs_comment: bool) -> str:
-    """A button that decides; the browser asks for the comment where this outcome needs one."""
-    free = "" if needs_comment else " formnovalidate"
-    return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
-
-
-def _return_button(step: str, name: str, needs_comment: bool) -> str:
-    words = f"Return to “<bdi>{esc(name)}</bdi>”"
-    return _button(f"returned:{esc(step)}", words, "", needs_comment=needs_comment)
-
-
-def _form(visitor: Visitor, item: InboxItem) -> str:
-    if not item.may_decide:
-        withdrawing = _withdrawing(visitor, item) if item.may_withdraw else ""
-        return f"{notice(item.why_not or 'You may not answer this.', 'warning')}{withdrawing}"
-    if item.kind == "form":
-        return filling_form(item, visitor.visit.form_token)
-    hidden = {
-        "token": visitor.visit.form_token,
-        "generation": item.generation,
-        "shown_digest": item.shown_digest,
-        "key": secrets.token_urlsafe(18),
-    }
-    fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
-    needs = item.comment_required_on
-    words = {"approved": "approve", "rejected": "reject", "returned": "return it"}
-    verbs = [verb for outcome, verb in words.items() if outcome in needs]
-    when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
-    buttons = _button("approved", "Approve", "good", needs_comment="approved" in needs)
-    buttons += _button("rejected", "Reject", "bad", needs_comment="rejected" in needs)
-    buttons += "".join(_return_button(step, name, "returned" in needs) for step, name in item.returns_to)
-    return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
-<label class="field">Comment <span class="soft">{when}</span>
-<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{" required" if needs else ""}></textarea></label>
-<div class="row">{buttons}</div></form>"""
-
-
-def _withdrawing(visitor: Visitor, item: InboxItem) -> str:
-    """Taking one's own vote back while others are still asked."""
-    hidden = {"token": visitor.visit.form_token, "generation": item.generation, "key": secrets.token_urlsafe(18)}
-    fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
-    return f"""<form class="card stack" method="post" action="/withdraw/{esc(item.run_id)}/{esc(item.step)}">{fields}
-<p>It is still open. You may take your vote back and decide again; both stay in the history.</p>
-<label class="field">Comment <span class="soft">(if you like)</span>
-<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="2"></textarea></label>
-<div class="row"><button class="button">Withdraw your vote</button></div></form>"""

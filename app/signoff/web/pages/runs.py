@@ -72,7 +72,9 @@ def _dead(visitor: Visitor) -> str:
         return ""
     count = visitor.site.signoff.queries.count_dead_letters(visitor.site.tenant)
     words = f"{count} dead letter{'' if count == 1 else 's'}" if count else "No dead letters"
-    return f'<p class="row">{link("/dead-letters", words)}</p>'
+    given_up = visitor.site.signoff.queries.count_dead_deliveries(visitor.site.tenant)
+    mails = f"{given_up} mail{'' if given_up == 1 else 's'} could not be sent" if given_up else "Mails and notices"
+    return f'<p class="row">{link("/dead-letters", words)} · {link("/letters", mails)}</p>'
 
 
 def _many(visitor: Visitor) -> Safe:

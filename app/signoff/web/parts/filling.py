@@ -25,6 +25,7 @@ def filling_form(
     entered: Mapping[str, Any] | None = None,
     problems: Mapping[str, str] = _NO_PROBLEMS,
     comment: str = "",
+    by_link: bool = False,
 ) -> Safe:
     """The whole form of a form step.
 
@@ -34,12 +35,14 @@ def filling_form(
         entered: raw values by field name, as a person typed them.
         problems: sentences by field name.
         comment: what was written for sending the work back.
+        by_link: the answer uses up the link that the person came with.
     """
     hidden = {
         "token": token,
         "generation": item.generation,
         "shown_digest": item.shown_digest,
         "key": secrets.token_urlsafe(18),
+        **({"by_link": "yes"} if by_link else {}),
     }
     parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
     for f in item.fields:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from signoff import errors
 from signoff.web.plain import answer_page, status_of
-from signoff.web.session import Visit, is_form_token
+from signoff.web.routes.link import Came, came_by, forget_link
+from signoff.web.session import is_form_token
 from signoff.web.site import Site
 
 TITLES = {"approved": "Approved", "rejected": "Rejected", "returned": "Returned"}
@@ -25,6 +26,7 @@ class Decision(BaseModel):
     shown_digest: str = Field(max_length=200)
     key: str = Field(min_length=8, max_length=200)
     comment: str = Field("", max_length=8_000)  # the page allows 4,000; browsers send two characters per new line
+    by_link: str = Field("", max_length=10)
 
 
 class Withdrawal(BaseModel):
@@ -57,18 +59,20 @@ def decide_router(site: Site) -> APIRouter:
                 request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
             )
         try:
-            _send(site, visit, run_id, step, form, outcome, to)
+            came = came_by(site, request, visit, form.by_link)
+            _send(site, came, run_id, step, form, outcome, to)
         except errors.SignoffError as error:
             return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
-        return answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
+        done = answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
+        return forget_link(site, done) if came.link else done
 
     return router
 
 
-def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
+def _send(site: Site, came: Came, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
     site.signoff.decide(
-        visit.actor,
+        came.actor,
         site.tenant,
         run_id,
         step,
@@ -77,7 +81,8 @@ def _send(site: Site, visit: Visit, run_id: str, step: str, form: Decision, outc
         comment=form.comment.replace("\r\n", "\n").strip(),
         shown_digest=form.shown_digest,
         to=to,
-        idempotency_key=f"web:{visit.person.login}:{form.key}",
+        link=came.link,
+        idempotency_key=f"web:{came.actor.id}:{form.key}",
     )
 
 

@@ -16,7 +16,8 @@ from signoff.web.escape import esc
 from signoff.web.models.values import Filled, fill
 from signoff.web.parts.filling import PREFIX, filling_form
 from signoff.web.plain import answer_page, plain_page, status_of
-from signoff.web.session import Visit, is_form_token
+from signoff.web.routes.link import Came, came_by, forget_link
+from signoff.web.session import is_form_token
 from signoff.web.site import Site
 
 MAX_FIELDS = 200
@@ -58,46 +59,51 @@ def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[
     }
     comment = sent.get("comment", "").replace("\r\n", "\n").strip()
     do, _, to = sent.get("do", "submit").partition(":")
-    filled = Filled()
+    filled, came = Filled(), Came(visit.actor, visit.form_token)
     try:
+        came = came_by(site, request, visit, sent.get("by_link", ""))
         if do == "return":
-            _send_back(site, visit, item, sent, comment, to)
+            _send_back(site, came, item, sent, comment, to)
         else:
             filled = fill(item.fields, entered, what=f"form '{item.label}'")
             if not filled.is_good:
-                return _again(request, visit, item, entered, filled.problems, comment)
-            _submit(site, visit, item, sent, filled)
+                return _again(request, came, item, entered, filled.problems, comment)
+            _submit(site, came, item, sent, filled)
     except errors.InvalidInput as error:
         problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(_plain, error.problems)}
-        return _again(request, visit, item, entered, problems or {"": error.message}, comment)
+        return _again(request, came, item, entered, problems or {"": error.message}, comment)
     except errors.SignoffError as error:
         return _refusal(request, error, here, item, entered, comment)
     links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
-    if do == "return":
-        return answer_page(request, "Returned", ["The work has been sent back."], links, good=True)
-    return answer_page(request, "Submitted", ["Your values have been recorded."], links, good=True)
+    title, said = ("Returned", "The work has been sent back.") if do == "return" else _SUBMITTED
+    done = answer_page(request, title, [said], links, good=True)
+    return forget_link(site, done) if came.link else done
+
+
+_SUBMITTED = ("Submitted", "Your values have been recorded.")
 
 
 def _plain(problem: object) -> dict[str, Any]:
     return problem if isinstance(problem, dict) else {"field": "", "message": str(problem), "remedy": ""}
 
 
-def _submit(site: Site, visit: Visit, item: InboxItem, sent: Mapping[str, str], filled: Filled) -> None:
+def _submit(site: Site, came: Came, item: InboxItem, sent: Mapping[str, str], filled: Filled) -> None:
     site.signoff.submit_form(
-        visit.actor,
+        came.actor,
         site.tenant,
         item.run_id,
         item.step,
         filled.values,
         generation=int(sent["generation"]),
         shown_digest=sent.get("shown_digest", "")[:200],
-        idempotency_key=_key(visit, sent),
+        link=came.link,
+        idempotency_key=_key(came, sent),
     )
 
 
-def _send_back(site: Site, visit: Visit, item: InboxItem, sent: Mapping[str, str], comment: str, to: str) -> None:
+def _send_back(site: Site, came: Came, item: InboxItem, sent: Mapping[str, str], comment: str, to: str) -> None:
     site.signoff.return_form(
-        visit.actor,
+        came.actor,
         site.tenant,
         item.run_id,
         item.step,
@@ -105,18 +111,19 @@ def _send_back(site: Site, visit: Visit, item: InboxItem, sent: Mapping[str, str
         generation=int(sent["generation"]),
         shown_digest=sent.get("shown_digest", "")[:200],
         to=to,
-        idempotency_key=_key(visit, sent),
+        link=came.link,
+        idempotency_key=_key(came, sent),
     )
 
 
-def _key(visit: Visit, sent: Mapping[str, str]) -> str:
+def _key(came: Came, sent: Mapping[str, str]) -> str:
     given = sent.get("key", "")[:200]
-    return f"web:{visit.person.login}:{given}:{sent.get('do', '')[:80]}" if given else ""
+    return f"web:{came.actor.id}:{given}:{sent.get('do', '')[:80]}" if given else ""
 
 
 def _again(
     request: Request,
-    visit: Visit,
+    came: Came,
     item: InboxItem,
     entered: Mapping[str, Any],
     problems: Mapping[str, str],
@@ -124,7 +131,9 @@ def _again(
 ) -> Response:
     """The form once more, with everything that was entered and what is wrong with it."""
     general = "".join(f"<p>{sentence}</p>" for sentence in _escaped(problems.get("", "")))
-    form = filling_form(item, visit.form_token, entered=entered, problems=problems, comment=comment)
+    form = filling_form(
+        item, came.form_token, entered=entered, problems=problems, comment=comment, by_link=bool(came.link)
+    )
     said = '<div class="error" role="alert"><p>Something has to be corrected; nothing was stored yet.</p>'
     body = f"<h1>{esc(item.label)}</h1>{said}{general}</div>{form}"
     return plain_page(request, item.label, body, status=422, wide=True)
