@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import browser as chromium
+from tests import postgres, stores
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -33,6 +34,13 @@ def shared_folder() -> Path | None:
 SHARED_MISSING = "no example material: set SIGNOFF_SHARED to the shared folder, or lay it beside the checkout"
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of rooms that ask for `store` run once on each."""
+    if "store" in metafunc.fixturenames:
+        one = metafunc.definition.get_closest_marker("sqlite")
+        metafunc.parametrize("store", stores.KINDS[:1] if one else stores.KINDS, indirect=True)
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by the fixtures they ask for, so that `-m "not browser"` cannot miss one."""
@@ -40,6 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = getattr(item, "fixturenames", ())
         if "browser_path" in fixtures:
             item.add_marker("browser")
+        callspec = getattr(item, "callspec", None)
+        if (callspec and callspec.params.get("store") == "postgresql") or "postgres_server" in fixtures:
+            item.add_marker("postgresql")
         if "shared" in fixtures:
             item.add_marker("corpus")
         if item.get_closest_marker("corpus") and shared_folder() is None:
@@ -53,6 +64,37 @@ def shared() -> Path:
     if folder is None:
         pytest.skip(SHARED_MISSING)
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_running() -> Iterator[postgres.Server | None]:
+    """One server for the session; None where none is installed."""
+    programs = postgres.find_programs()
+    if programs is None:
+        yield None
+    else:
+        with postgres.started_server(programs) as server:
+            yield server
+
+
+@pytest.fixture
+def postgres_server(request: pytest.FixtureRequest) -> postgres.Server:
+    """The server; a test that asks for it is skipped where none is installed."""
+    server: postgres.Server | None = request.getfixturevalue("postgres_running")
+    if server is None:
+        pytest.skip(postgres.MISSING)
+    return server
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> Iterator[stores.Stores]:
+    """Where the data of this test are; see `tests/stores.py`."""
+    kind = getattr(request, "param", "sqlite")
+    server = request.getfixturevalue("postgres_server") if kind == "postgresql" else None
+    before, stores.current = stores.current, stores.Stores(kind, server)
+    yield stores.current
+    stores.current.drop()
+    stores.current = before
 
 
 @pytest.fixture(scope="session")

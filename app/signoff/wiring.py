@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,10 +20,11 @@ from signoff.engine.queries import Queries
 from signoff.engine.request import unwrap
 from signoff.engine.verify import Verifier
 from signoff.engine.writer import LocalPort, Writer, read_request
-from signoff.errors import ConfigurationFault, StoreFault, Unavailable
+from signoff.errors import StoreFault, Unavailable
 from signoff.runtime.client import WireClient, WireLink
 from signoff.runtime.clock import utc_now
 from signoff.runtime.feed import LocalFeed
+from signoff.runtime.folder import load_store, load_tokens, own_folder
 from signoff.runtime.local import LocalLink
 from signoff.runtime.notice_settings import load_notice_settings
 from signoff.runtime.postman import open_postman
@@ -33,6 +32,7 @@ from signoff.runtime.relay import Relay
 from signoff.runtime.rescuer import Rescuer
 from signoff.runtime.sealer import Sealer
 from signoff.runtime.server import WireServer
+from signoff.runtime.serverwatch import ServerWatch
 from signoff.runtime.service import Service
 from signoff.runtime.storewatch import StoreWatch
 from signoff.runtime.timers import TimerPump
@@ -40,11 +40,9 @@ from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
 from signoff.scheduler import DurableTaskScheduler
 from signoff.store.checkpoints import CheckpointFiles, Signer
-from signoff.store.database import Database
-from signoff.store.dialects.sqlite import open_engine
+from signoff.store.database import Database, Where, is_server, open_database, open_newest
 from signoff.store.journal import Journal
 from signoff.store.keyring import Keyring
-from signoff.store.migrate import upgrade
 from signoff.store.reads.audit import WholeDatabase
 from signoff.store.reads.reader import Reader
 from signoff.store.tasks import open_task_graph
@@ -62,6 +60,8 @@ class Settings:
         demo_address: base URL of the demo service; "" outside of `signoff demo`.
         keys: the file with the keys; `keys.json` in the data folder where none is named.
         checkpoints: the folder that signed checkpoints are appended in; beside the data folder where none is named.
+        store: URL of the PostgreSQL database that has the data; where none is given, the one that `signoff up --store`
+            left in the folder, and else the SQLite file `signoff.db` in it.
     """
 
     folder: Path
@@ -70,6 +70,12 @@ class Settings:
     demo_address: str = ""
     keys: Path | None = None
     checkpoints: Path | None = None
+    store: str = ""
+
+    @property
+    def where(self) -> Where:
+        """Where the data are: a URL or a file."""
+        return self.store or load_store(self.folder) or self.database
 
     @property
     def key_file(self) -> Path:
@@ -84,7 +90,7 @@ class Settings:
 
     @property
     def database(self) -> Path:
-        """The database file."""
+        """The database file, where the data are in one."""
         return self.folder / "signoff.db"
 
     @property
@@ -175,32 +181,44 @@ def start_engine(
     connectors: Mapping[str, Connector] | None = None,
     now: Callable[[], datetime] = utc_now,
     services: bool = True,
+    wait_s: float = 10.0,
+    is_stopped: Callable[[], bool] = bool,
+    on_replaced: Callable[[], object] = bool,
 ) -> Running:
     """Open the store (creating and migrating it) and start the writer and its services.
 
+    Args:
+        settings: of the installation.
+        connectors: what activities may call; everything registered where none are given.
+        now: the clock.
+        services: whether timers, the rescuer, the relay and the sealer run.
+        wait_s: on a server, how long to wait for another engine that writes to the same database.
+        is_stopped: ends that waiting.
+        on_replaced: called when another engine has taken over, because the server lost sight of this one.
+
     Raises:
-        StoreFault: the SQLite library or the database is not safe to use.
+        StoreFault: the library or the database is not safe to use.
+        Unavailable: another engine writes to the database.
     """
     own_folder(settings.folder)
-    _refuse_a_lost_database(settings)
+    where = settings.where
+    if not is_server(where):
+        _refuse_a_lost_database(settings)
     installed = connectors if connectors is not None else _registry(settings)
-    database = open_engine(settings.database)
-    with database.connect() as connection:
-        upgrade(connection)
-        connection.commit()
+    database, writing = open_newest(where, is_known=settings.marker.exists(), wait_s=wait_s, is_stopped=is_stopped)
     settings.marker.touch()
     feed = LocalFeed()
     vault = open_vault(settings)
-    writer = Writer(lambda: Engine(Journal(database, vault), now, installed), feed.publish)
+    writer = Writer(lambda: Engine(Journal(database, vault, writing), now, installed), feed.publish)
     writer.start()
     feed.start()
-    reader = open_engine(settings.database, read_only=True)
+    reader = open_database(where, read_only=True)
     queries = Queries(Reader(reader, vault), now, installed, templates(), CheckpointFiles(settings.checkpoint_folder))
     port = LocalPort(writer, queries.find_password_hash)
     background: tuple[Service, ...] = ()
     if services:
         pump = TimerPump(reader, writer, now)
-        watch = StoreWatch(settings.database, writer)
+        watch = ServerWatch(writer, on_replaced) if is_server(where) else StoreWatch(settings.database, writer)
         sealer = open_sealer(settings, Reader(reader, vault), writer, now)
         notices = load_notice_settings(settings.folder)
         relay = Relay(reader, writer, vault=vault, settings=notices)
@@ -279,10 +297,10 @@ def open_embedded(
 
 
 def open_durable_scheduler(path: str | Path, name: str = "default", **settings: Any) -> DurableTaskScheduler:
-    """The durable form of `TaskScheduler` on a SQLite file: several processes may open the same graph.
+    """The durable form of `TaskScheduler` in a database: several processes may open the same graph.
 
     Args:
-        path: the database file, created where it does not exist.
+        path: an SQLite file, created where it does not exist, or the URL of a PostgreSQL database.
         name: of the task graph in it.
         settings: see `DurableTaskScheduler`.
     """
@@ -291,9 +309,9 @@ def open_durable_scheduler(path: str | Path, name: str = "default", **settings: 
 
 @contextmanager
 def open_verifier(settings: Settings) -> Iterator[Verifier]:
-    """The verifier of a data folder: reads the database file only, whether or not an engine runs."""
+    """The verifier of a data folder: reads the database only, whether or not an engine runs."""
     database = WholeDatabase(
-        open_engine(settings.database, read_only=True),
+        open_database(settings.where, read_only=True),
         open_vault(settings),
         CheckpointFiles(settings.checkpoint_folder),
         open_signer(settings).fits if settings.key_file.exists() else None,
@@ -319,36 +337,6 @@ def listen(running: Running, settings: Settings) -> str:
     temporary.write_text(address, "utf-8")
     temporary.replace(settings.address_file)
     return address
-
-
-def own_folder(folder: Path) -> None:
-    """Make the data folder, readable by its owner only; one that others can read is closed to them.
-
-    Raises:
-        ConfigurationFault: it belongs to somebody else.
-    """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_mode & 0o077:
-        try:
-            folder.chmod(0o700)
-        except OSError as error:
-            raise ConfigurationFault(
-                f"Others can read the data folder '{folder}', and it cannot be closed to them: {error.strerror}.",
-                remedy="Give Signoff a folder of its own.",
-            ) from error
-
-
-def load_tokens(folder: Path) -> dict[str, str]:
-    """The credentials of web processes and workers; made at random on the first start, readable by the owner only."""
-    path = folder / "tokens.json"
-    if not path.exists():
-        own_folder(folder)
-        made = {role: secrets.token_urlsafe(32) for role in ("client", "worker")}
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            json.dump(made, file)
-    found: dict[str, str] = json.loads(path.read_text("utf-8"))
-    return found
 
 
 def wire_client(settings: Settings, role: str, name: str = "") -> WireClient:
@@ -378,7 +366,7 @@ def open_remote(
         raise Unavailable(
             f"No engine answers for '{settings.folder}'.", remedy="Start it with `signoff up`, or check --data."
         )
-    reader = open_engine(settings.database, read_only=True)
+    reader = open_database(settings.where, read_only=True)
     connectors = _registry(settings) if with_connectors else None
     queries = Queries(
         Reader(reader, open_vault(settings)), now, connectors, templates(), CheckpointFiles(settings.checkpoint_folder)

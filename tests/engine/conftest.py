@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.engine.office import Office, open_office
+from tests.stores import Stores
+
+
+@pytest.fixture(autouse=True)
+def _on_both_stores(store: Stores) -> None:
+    """Every test of this room runs on SQLite and on PostgreSQL."""
 
 
 @pytest.fixture

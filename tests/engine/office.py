@@ -16,10 +16,10 @@ from signoff.core.plan import compile_plan
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.engine.views import RunView
-from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import event_of
 from signoff.store.reads.reader import Reader
 from signoff.wiring import Running, Settings, open_embedded, open_vault
+from tests import stores
 
 TENANT = "default"
 ALL_ROLES = ("designer", "publisher", "starter", "approver", "operator")
@@ -158,7 +158,7 @@ class Office:
     def check_replay(self) -> int:
         """Every run's snapshot equals the replay of its events, and sequences have no gap; returns how many runs."""
         vault = open_vault(Settings(self.folder))
-        reader = Reader(open_engine(self.folder / "signoff.db", read_only=True), vault)
+        reader = Reader(stores.reader_of(self.folder), vault)
         try:
             runs = reader.rows("SELECT id, public_id FROM run")
             for pk, run_id in runs:
@@ -183,6 +183,7 @@ class Office:
 def open_office(folder: Path, **options: Any) -> Iterator[Office]:
     """An engine with the people of the office; `options` go to `open_embedded`."""
     connectors = options.pop("connectors", None) or Connectors()
+    stores.current.prepare(folder)
     with open_embedded(folder, connectors=connectors, **options) as running:
         for login, (roles, groups) in PEOPLE.items():
             running.save_person(login, name=login.title(), roles=roles, groups=groups)

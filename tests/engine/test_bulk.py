@@ -12,6 +12,7 @@ from signoff.core.states import Actor
 from signoff.engine.bulk_queries import Preview, RunFilter
 from signoff.wiring import Settings, open_verifier
 from tests.engine.office import TENANT, Office, ask, call, chain, open_office, person
+from tests.stores import raw_database
 
 OLGA = person("katherine")
 
@@ -31,9 +32,7 @@ def preview(office: Office, command: str, args: dict[str, Any] | None = None, **
 
 
 def audit(office: Office) -> list[tuple[str, str, str]]:
-    from signoff.store.dialects.sqlite import sqlite_module
-
-    db = sqlite_module().connect(str(office.folder / "signoff.db"))
+    db = raw_database(office.folder)
     try:
         return [tuple(r) for r in db.execute("SELECT action, subject, message FROM audit WHERE action LIKE 'bulk%'")]
     finally:

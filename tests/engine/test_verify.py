@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,17 +12,22 @@ import pytest
 
 from signoff.engine.verify import Verifier
 from signoff.errors import NotFound
-from signoff.store.dialects.sqlite import sqlite_module
 from signoff.wiring import Settings, open_verifier
 from tests.engine.office import Clock, ask, call, chain, open_office
+from tests.stores import Stores, raw_database, tamper
 
 RUNS: dict[str, str] = {}
 
 
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with a finished, a stalled, a waiting, an asking, a leased and a paused run."""
-    folder = tmp_path_factory.mktemp("verify") / "data"
+@pytest.fixture
+def healthy(tmp_path_factory: pytest.TempPathFactory, store: Stores) -> Path:
+    """A database with a finished, a stalled, a waiting, an asking, a leased and a paused run; made once per store."""
+    folder, runs = store.once("healthy", lambda: make_healthy(tmp_path_factory.mktemp("verify") / "data"))
+    RUNS.update(runs)
+    return folder
+
+
+def make_healthy(folder: Path) -> tuple[Path, dict[str, str]]:
     with open_office(folder, now=Clock(), slots=0, services=False) as office:
         office.publish(chain("waits", {"id": "w", "kind": "wait", "duration": "PT1H"}))
         office.publish(chain("asks", ask("p", required=2, expires="P1D"), call("a")))
@@ -42,7 +46,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_office(folder, now=Clock(), slots=0, services=False) as office:
         RUNS["ready"] = office.start("works")
         RUNS["second"] = office.start("works")
-    return folder
+    return folder, dict(RUNS)
 
 
 @contextmanager
@@ -52,17 +56,8 @@ def verifier(folder: Path) -> Iterator[Verifier]:
 
 
 @pytest.fixture
-def copy(healthy: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(healthy, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock", "*.lock")))
-
-
-def damage(folder: Path, statement: str, *parameters: Any) -> None:
-    db = sqlite_module().connect(str(folder / "signoff.db"))
-    db.execute("PRAGMA foreign_keys=OFF")
-    changed = db.execute(statement, parameters).rowcount
-    db.commit()
-    db.close()
-    assert changed != 0, "nothing was damaged"
+def copy(healthy: Path, tmp_path: Path, store: Stores) -> Path:
+    return store.copy(healthy, tmp_path / "copy")
 
 
 def codes(folder: Path) -> set[str]:
@@ -136,17 +131,17 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("code", "statement", "run"), DAMAGE, ids=[f"{n}-{d[0]}" for n, d in enumerate(DAMAGE)])
 def test_planted_damage_is_found(copy: Path, code: str, statement: str, run: str) -> None:
-    damage(copy, statement, *([RUNS[run]] if run else []))
+    tamper(copy, statement, *([RUNS[run]] if run else []))
     assert code in codes(copy)
 
 
 def edit_event(folder: Path, run: str, wire: str, **changes: Any) -> None:
     """Change the data of a run's first event of a kind."""
-    db = sqlite_module().connect(str(folder / "signoff.db"))
+    db = raw_database(folder)
     key, data = db.execute(
         f"SELECT id, data FROM event WHERE {_OF} AND type = ? ORDER BY seq", (RUNS[run], wire)
     ).fetchone()
-    db.execute("UPDATE event SET data = ? WHERE id = ?", (json.dumps({**json.loads(data), **changes}), key))
+    db.execute("UPDATE event SET data = ? WHERE id = ?", (json.dumps({**json.loads(data), **changes}).encode(), key))
     db.commit()
     db.close()
 
@@ -177,7 +172,7 @@ def test_planted_lies_in_events_are_found(copy: Path, code: str, run: str, wire:
 
 def insert_copy(folder: Path, run: str, wire: str, at: int) -> None:
     """Plant a second copy of an event as number `at`; later ones move on."""
-    db = sqlite_module().connect(str(folder / "signoff.db"))
+    db = raw_database(folder)
     (pk,) = db.execute("SELECT id FROM run WHERE public_id = ?", (RUNS[run],)).fetchone()
     event = db.execute("SELECT type, version, step, at, data FROM event WHERE run=? AND type=?", (pk, wire)).fetchone()
     db.execute("UPDATE event SET seq = -seq - 1 WHERE run=? AND seq >= ?", (pk, at))
@@ -208,12 +203,12 @@ def test_planted_events_are_found(copy: Path, code: str, run: str, wire: str, at
     }.get(wire)
     if extra or (wire == "run.ended" and run == "waits"):
         step, data = extra or ("", {"outcome": "succeeded"})
-        db = sqlite_module().connect(str(copy / "signoff.db"))
+        db = raw_database(copy)
         (pk,) = db.execute("SELECT id FROM run WHERE public_id = ?", (RUNS[run],)).fetchone()
         db.execute("DELETE FROM event WHERE run=? AND seq>=?", (pk, at))
         db.execute(
             "INSERT INTO event(run, seq, type, version, step, at, data) VALUES (?,?,?,1,?,1796025600000000,?)",
-            (pk, at, wire, step, json.dumps(data)),
+            (pk, at, wire, step, json.dumps(data).encode()),
         )
         db.commit()
         db.close()
@@ -224,7 +219,7 @@ def test_planted_events_are_found(copy: Path, code: str, run: str, wire: str, at
 
 def test_the_first_difference_is_named(copy: Path) -> None:
     statement = "UPDATE run SET snapshot = replace(snapshot, 'waiting', 'retrying') WHERE public_id = ?"
-    damage(copy, statement, RUNS["waits"])
+    tamper(copy, statement, RUNS["waits"])
     with verifier(copy) as v:
         done = v.replay(RUNS["waits"])
     assert not done.is_equal

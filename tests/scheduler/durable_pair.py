@@ -13,6 +13,7 @@ from signoff.scheduler.stored.version import LeasedClaim
 from signoff.store.tasks import TaskGraphStore, open_task_graph
 from tests.scheduler.pair import Pair
 from tests.scheduler.reference import Reference
+from tests.stores import place
 
 LEASE_S = 10.0
 
@@ -33,7 +34,7 @@ class Clock:
 @contextmanager
 def opened(path: Path, name: str = "default", clock: Clock | None = None, **settings: Any) -> Iterator[Any]:
     """A scheduler on a file, and its store as `.store`."""
-    store = open_task_graph(path, name)
+    store = open_task_graph(place(path), name)
     try:
         scheduler: Any = DurableTaskScheduler(store, lease_s=LEASE_S, now=clock or Clock(), **settings)
         scheduler.store = store
@@ -100,7 +101,7 @@ class DurablePair(Pair):
     def __init__(self, path: Path, name: str, *, slots: int | None, open_graph: bool, strict: bool, page: int) -> None:
         self.path, self.name, self.clock = path, name, Clock()
         self.settings = {"max_concurrency": slots, "open_graph": open_graph, "strict": strict, "page": page}
-        self.store = open_task_graph(path, name)
+        self.store = open_task_graph(place(path), name)
         self.durable = DurableTaskScheduler(self.store, lease_s=LEASE_S, now=self.clock, **self.settings)  # type: ignore[arg-type]
         self.real: Any = Twofold(self.durable)
         self.model = DurableModel(slots=slots, open_graph=open_graph, strict=strict)
@@ -108,7 +109,7 @@ class DurablePair(Pair):
 
     def restart(self) -> None:
         self.store.close()
-        self.store = open_task_graph(self.path, self.name)
+        self.store = open_task_graph(place(self.path), self.name)
         fences = self.real.fences
         self.durable = DurableTaskScheduler(self.store, lease_s=LEASE_S, now=self.clock, **self.settings)  # type: ignore[arg-type]
         self.real = Twofold(self.durable)

@@ -21,6 +21,8 @@ from signoff.scheduler.errors import LeaseLost, SettingsConflict
 from signoff.scheduler.stored.version import DURABLE_ALLOWED, Renewal, StoredTask
 from tests.scheduler.durable_pair import LEASE_S, Clock, claim_all, names, opened
 
+pytestmark = pytest.mark.usefixtures("store")  # on SQLite and on PostgreSQL
+
 
 def test_a_graph_outlives_the_process_that_made_it(tmp_path: Path) -> None:
     with opened(tmp_path / "g.db") as first:

@@ -12,6 +12,8 @@ from signoff.scheduler.errors import StateConflict
 from signoff.scheduler.stored.version import StoredTask
 from tests.scheduler.durable_pair import LEASE_S, Clock, claim_all, frontier, names, opened
 
+pytestmark = pytest.mark.usefixtures("store")  # on SQLite and on PostgreSQL
+
 
 class Crash(BaseException):
     """The process ends here."""

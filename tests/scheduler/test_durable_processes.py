@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from signoff.scheduler import TaskState
 from signoff.scheduler.durable import DurableTaskScheduler
 from signoff.scheduler.stored.version import LeasedClaim, StoredTask
-from signoff.store.tasks import open_task_graph
+from signoff.store.tasks import TaskGraphStore, open_task_graph
 from tests.arch.sources import ROOT
+from tests.stores import Stores, place
 
 pytestmark = pytest.mark.process
 LEASE_S = 2.0
@@ -23,7 +25,7 @@ LEASE_S = 2.0
 
 def start(path: Path, mode: str, log: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.scheduler.durable_worker", str(path), str(LEASE_S), mode, str(log)],
+        [sys.executable, "-m", "tests.scheduler.durable_worker", str(place(path)), str(LEASE_S), mode, str(log)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -38,8 +40,19 @@ def finish(process: subprocess.Popen[str], line: str = "") -> str:
     return out
 
 
+OPEN: list[TaskGraphStore] = []
+
+
+@pytest.fixture(autouse=True)
+def _closing(store: Stores) -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 def open_graph(path: Path) -> DurableTaskScheduler:
-    return DurableTaskScheduler(open_task_graph(path), lease_s=LEASE_S, page=20)
+    OPEN.append(open_task_graph(place(path)))
+    return DurableTaskScheduler(OPEN[-1], lease_s=LEASE_S, page=20)
 
 
 def until_claimed(scheduler: DurableTaskScheduler) -> LeasedClaim:

@@ -19,7 +19,7 @@ from signoff.runtime.sealer import Sealer
 from signoff.store import tree
 from signoff.wiring import Settings, open_keyring, open_signer, open_verifier
 from tests.engine.office import TENANT, Clock, Office, ask, call, chain, open_office, person
-from tests.store.test_ledger import change
+from tests.stores import Stores, tamper
 
 
 def sealer(office: Office) -> Sealer:
@@ -28,10 +28,13 @@ def sealer(office: Office) -> Sealer:
     return found
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory, store: Stores) -> Path:
     """Three runs, the first of which was sealed twice; the last events of the third are in no checkpoint."""
-    folder = tmp_path_factory.mktemp("sealed") / "data"
+    return store.once("sealed", lambda: make_sealed(tmp_path_factory.mktemp("sealed") / "data"))
+
+
+def make_sealed(folder: Path) -> Path:
     with open_office(folder, now=Clock()) as office:
         office.running.save_person("vera", name="Vera", roles=["auditor"])
         office.running.save_person("root", name="Root", roles=["administrator"])
@@ -144,10 +147,12 @@ def test_one_run_verifies_with_its_paths(folder: Path, tmp_path: Path) -> None:
         ("checkpoint_fork", "UPDATE ledger_checkpoint SET body = replace(body, 'runs 1', 'runs 3')"),
     ],
 )
-def test_the_database_is_compared_with_its_checkpoints(folder: Path, tmp_path: Path, code: str, statement: str) -> None:
-    copy = Path(shutil.copytree(folder, tmp_path / "data", ignore=shutil.ignore_patterns("*.sock", "*.lock")))
+def test_the_database_is_compared_with_its_checkpoints(
+    folder: Path, tmp_path: Path, store: Stores, code: str, statement: str
+) -> None:
+    copy = store.copy(folder, tmp_path / "data")
     shutil.copytree(folder.with_name("data-checkpoints"), tmp_path / "data-checkpoints")
-    change(copy, statement)
+    tamper(copy, statement)
     with open_verifier(Settings(copy)) as v:
         assert code in {f.code for f in v.findings()}
 
@@ -198,7 +203,7 @@ def test_nothing_is_signed_on_a_database_that_lost_its_end(tmp_path: Path, caplo
     with open_office(folder, now=Clock(), slots=0) as office:
         office.publish(chain("asks", ask("p")))
         office.start("asks")
-    change(folder, "DELETE FROM ledger_checkpoint")
+    tamper(folder, "DELETE FROM ledger_checkpoint")
     before = (tmp_path / "data-checkpoints" / "default.checkpoints").read_bytes()
     with open_office(folder, now=Clock(), slots=0) as office:
         office.start("asks")

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from signoff.engine.verify import Verifier
-from signoff.store.dialects.sqlite import open_engine, sqlite_module
 from signoff.wiring import Settings, open_verifier
 from tests.engine.office import Clock, ask, call, chain, open_office
+from tests.stores import Stores, raw_database, reader_of, tamper
 
 RUN = "run = (SELECT max(id) FROM run)"
 
 
-@pytest.fixture(scope="module")
-def chained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def chained(tmp_path_factory: pytest.TempPathFactory, store: Stores) -> Path:
     """A run whose approval was given, with one body that stands in a row of its own."""
-    folder = tmp_path_factory.mktemp("ledger") / "data"
+    return store.once("chained", lambda: make_chained(tmp_path_factory.mktemp("ledger") / "data"))
+
+
+def make_chained(folder: Path) -> Path:
     with open_office(folder, now=Clock(), slots=0, services=False) as office:
         office.publish(chain("asks", ask("p", required=2, expires="P1D"), call("a"), input=[{"name": "n"}]))
         run = office.start("asks", n="x" * 3000)
@@ -29,15 +30,8 @@ def chained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def copy(chained: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(chained, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock", "*.lock")))
-
-
-def change(folder: Path, statement: str, *parameters: Any) -> None:
-    db = sqlite_module().connect(str(folder / "signoff.db"))
-    assert db.execute(statement, parameters).rowcount
-    db.commit()
-    db.close()
+def copy(chained: Path, tmp_path: Path, store: Stores) -> Path:
+    return store.copy(chained, tmp_path / "copy")
 
 
 def codes(folder: Path) -> set[str]:
@@ -47,7 +41,7 @@ def codes(folder: Path) -> set[str]:
 
 
 def test_every_event_is_chained(chained: Path) -> None:
-    engine = open_engine(chained / "signoff.db", read_only=True)
+    engine = reader_of(chained)
     with engine.connect() as c:
         assert c.execute(text("SELECT count(*) FROM event WHERE hash IS NULL")).scalar() == 0
         assert c.execute(text("SELECT count(*) FROM run_key")).scalar() == 1
@@ -77,22 +71,24 @@ ALTERED = [
 
 @pytest.mark.parametrize(("code", "statement"), ALTERED, ids=[f"{n}-{c}" for n, (c, _) in enumerate(ALTERED)])
 def test_what_was_altered_is_found(copy: Path, code: str, statement: str) -> None:
-    change(copy, statement)
+    tamper(copy, statement)
     assert code in codes(copy)
 
 
 def test_runs_of_an_older_release_are_chained_when_they_change(copy: Path) -> None:
-    db = sqlite_module().connect(str(copy / "signoff.db"))
+    db = raw_database(copy)
     run_id = db.execute("SELECT public_id FROM run").fetchone()[0]
     before = db.execute("SELECT count(*) FROM event").fetchone()[0]
     db.execute("UPDATE event SET hash = NULL, commitment = NULL, actor = NULL")
     db.execute("DELETE FROM run_key")
     db.execute("INSERT INTO setting(tenant, name, value) VALUES ('', 'unchained_until', '1')")
     db.commit()
+    db.close()
     assert codes(copy) == set()
     with open_office(copy, now=Clock(), slots=0, services=False) as office:
         office.decide(run_id, "p", "alan")
     assert codes(copy) == set()
+    db = raw_database(copy)
     assert db.execute("SELECT adopted FROM run_key").fetchone() == (before,)
     assert db.execute("SELECT count(*) FROM event WHERE hash IS NULL").fetchone() == (0,)
     db.close()

@@ -21,6 +21,8 @@ from signoff.store.health import database_findings
 from signoff.store.migrate import config_for, current_revision, newest_revision, upgrade
 from signoff.store.tables import metadata
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Engine]:

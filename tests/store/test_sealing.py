@@ -13,11 +13,12 @@ import pytest
 from signoff.connectors.call import ActivityError, Call
 from signoff.errors import NotFound, SignoffError, StoreFault
 from signoff.interchange.verifier import Bundle
+from signoff.store.tables import metadata
 from signoff.store.vault import RunCipher, keyed
 from signoff.wiring import Settings, open_keyring, open_verifier
 from tests.engine.office import TENANT, Clock, Connectors, Office, ask, call, chain, open_office, person
 from tests.store.test_checkpoints import sealer
-from tests.store.test_ledger import change
+from tests.stores import is_postgresql, raw_database, tamper
 
 SECRET = "Zebra-4711-Quagga"
 SECRET_KEY = bytes(range(100, 132))
@@ -41,8 +42,21 @@ def office(tmp_path: Path) -> Iterator[Office]:
 
 
 def plain_text(office: Office) -> list[str]:
-    """Files of the database that hold the secret as it is."""
+    """Files of the database, or tables of a server, that hold the secret as it is."""
+    if is_postgresql():
+        return [table for table in metadata.tables if any(_holds(v) for row in _all(office, table) for v in row)]
     return [n for n in PLACES if (p := office.folder / n).exists() and SECRET.encode() in p.read_bytes()]
+
+
+def _all(office: Office, table: str) -> list[Any]:
+    db = raw_database(office.folder)
+    rows: list[Any] = db.execute(f"SELECT * FROM {table}", ()).fetchall()
+    db.close()
+    return rows
+
+
+def _holds(value: Any) -> bool:
+    return SECRET.encode() in (value if isinstance(value, bytes) else str(value).encode())
 
 
 def sensitive(name: str) -> dict[str, Any]:
@@ -96,7 +110,7 @@ def test_a_secret_stands_nowhere_in_the_file(office: Office) -> None:
 def test_a_ciphertext_in_another_place_is_refused(office: Office) -> None:
     run = secret_run(office)
     office.running.close()
-    change(
+    tamper(
         office.folder,
         "UPDATE event SET data = (SELECT data FROM event WHERE run = 1 AND seq = 2), payload_id = NULL"
         " WHERE run = 1 AND seq = 3",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy.exc import DatabaseError
 
@@ -14,32 +15,34 @@ from signoff.errors import Conflict
 from signoff.store.dialects.sqlite import sqlite_module
 from signoff.store.tasks import TaskGraphStore, open_task_graph
 from signoff.store.tasks.versions import COLUMNS
+from tests.stores import place
 
+BROKEN = (sqlite_module().IntegrityError, psycopg.IntegrityError)
 ROW = (1, "ready", 0, "x", "p", "kind", 0, 0, None)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[TaskGraphStore]:
-    opened = open_task_graph(tmp_path / "g.db")
+def graph(tmp_path: Path) -> Iterator[TaskGraphStore]:
+    opened = open_task_graph(place(tmp_path / "g.db"))
     opened.ensure(False, False, None)
     yield opened
     opened.close()
 
 
-def test_a_version_is_written_only_as_it_was_read(store: TaskGraphStore) -> None:
-    with store.write() as tables:
+def test_a_version_is_written_only_as_it_was_read(graph: TaskGraphStore) -> None:
+    with graph.write() as tables:
         version = tables.versions.add(tables.versions.add_node("a"), ROW, None)
     changed = ("running", 0, 1, "w", 9, 0, 0, 0, 5, 0, None, "", "", version, 1)
-    with store.write() as tables:
+    with graph.write() as tables:
         tables.versions.save([(*changed, "ready", 0)])
     for was_state, was_fence in (("ready", 0), ("running", 0), ("ready", 1)):
-        with pytest.raises(Conflict, match="Nothing was written"), store.write() as tables:
+        with pytest.raises(Conflict, match="Nothing was written"), graph.write() as tables:
             tables.versions.save([(*changed, was_state, was_fence)])
-    with store.read() as tables:
+    with graph.read() as tables:
         assert tables.pages.by_id(version)[4:9] == ("running", 0, 1, "w", 9)
 
 
-def test_rows_have_the_order_the_scheduler_reads(store: TaskGraphStore) -> None:
+def test_rows_have_the_order_the_scheduler_reads(graph: TaskGraphStore) -> None:
     order = [column.split(".")[1] for column in COLUMNS.split(", ")]
     assert (
         order
@@ -50,31 +53,31 @@ def test_rows_have_the_order_the_scheduler_reads(store: TaskGraphStore) -> None:
     )
 
 
-def test_an_exception_takes_the_whole_transaction_back(store: TaskGraphStore) -> None:
-    with pytest.raises(ZeroDivisionError), store.write() as tables:
+def test_an_exception_takes_the_whole_transaction_back(graph: TaskGraphStore) -> None:
+    with pytest.raises(ZeroDivisionError), graph.write() as tables:
         tables.versions.add(tables.versions.add_node("a"), ROW, None) / 0
-    with store.read() as tables:
+    with graph.read() as tables:
         assert tables.versions.find(["a"]) == {}
 
 
 @pytest.mark.parametrize("state", ["waiting", "nonsense"])
-def test_only_stored_states_can_be_written(store: TaskGraphStore, state: str) -> None:
-    errors = (DatabaseError, sqlite_module().IntegrityError)
-    with pytest.raises(errors), store.write() as tables:
+def test_only_stored_states_can_be_written(graph: TaskGraphStore, state: str) -> None:
+    errors = (DatabaseError, *BROKEN)
+    with pytest.raises(errors), graph.write() as tables:
         tables.versions.add(tables.versions.add_node("a"), (1, state, *ROW[2:]), None)
 
 
-def test_a_generation_exists_once(store: TaskGraphStore) -> None:
-    with store.write() as tables:
+def test_a_generation_exists_once(graph: TaskGraphStore) -> None:
+    with graph.write() as tables:
         node = tables.versions.add_node("a")
         tables.versions.add(node, ROW, None)
-    with pytest.raises(sqlite_module().IntegrityError), store.write() as tables:
+    with pytest.raises(BROKEN), graph.write() as tables:
         tables.versions.add(node, ROW, None)
 
 
 def test_writers_take_turns(tmp_path: Path) -> None:
     """Each of four stores (as four processes would) gets its share; none fails with a busy database."""
-    stores = [open_task_graph(tmp_path / "g.db", busy_s=0.01) for _ in range(4)]
+    stores = [open_task_graph(place(tmp_path / "g.db"), busy_s=0.01) for _ in range(4)]
     for opened in stores:
         opened.ensure(False, False, None)
     failures: list[BaseException] = []
@@ -99,6 +102,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
         opened.close()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
@@ -125,9 +129,10 @@ def test_hot_questions_are_answered_from_an_index_in_order(tmp_path: Path, state
     assert "TEMP B-TREE" not in plan
 
 
-def test_no_page_sorts_the_whole_graph(store: TaskGraphStore) -> None:
+@pytest.mark.sqlite
+def test_no_page_sorts_the_whole_graph(graph: TaskGraphStore) -> None:
     statements: list[str] = []
-    with store.read() as tables:
+    with graph.read() as tables:
         tables.pages._cursor.connection.set_trace_callback(statements.append)
         tables.pages.page(7, 5, {})
         tables.pages.page(7, 5, {"state": "failed", "tenant": "x"})

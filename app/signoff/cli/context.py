@@ -14,7 +14,8 @@ import typer
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.errors import ConfigurationFault, InvalidInput
-from signoff.wiring import Settings, open_remote, own_folder
+from signoff.runtime.folder import own_folder
+from signoff.wiring import Settings, open_remote
 
 TENANT = "default"
 Data = Annotated[

@@ -25,7 +25,7 @@ from signoff.engine.dispatch import Dispatcher
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
 from signoff.engine.request import Outbound, Request, failed
 from signoff.engine.transaction import Transaction
-from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, Unavailable
+from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, StoreFault, Unavailable
 from signoff.store.definitions import get_version
 from signoff.store.journal import Journal
 from signoff.store.people import Account, add_audit, add_request, find_request
@@ -38,6 +38,8 @@ ENGINE_REQUESTS = frozenset(
     {"lease", "expire_lease", "fire_timer", "delivered", "seal", "write_letter", "letter_sent", "letter_failed"}
 )
 OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
+SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
+"""Faults of the store that a caller is told in their own words."""
 
 
 class Engine:
@@ -75,6 +77,8 @@ class Engine:
         try:
             return self._one_commit(requests)
         except Exception as error:
+            if isinstance(error, StoreFault) and error.code == "uncertain":  # doing it again might do it twice
+                return Outbound(answers=[(r, failed(_fault_of(error, r.do))) for r in requests], lease_later=True)
             if len(requests) > 1:
                 log.warning("a commit of %d requests failed (%s); doing them one by one", len(requests), error)
                 out = Outbound()
@@ -169,10 +173,13 @@ class Engine:
 
 def _fault_of(error: Exception, do: str) -> Unavailable:
     """What a caller is told about a failed commit; the log has the rest, a full disk in one line."""
-    if "disk is full" in str(error):
+    if isinstance(error, SignoffError) and error.code in SAID_AS_IT_IS:
+        log.error("request %s failed: %s", do, error.message)
+        return Unavailable(error.message, code=error.code, remedy=error.remedy)
+    if "disk is full" in str(error) or "No space left on device" in str(error):
         log.error("request %s failed: the disk of the database is full", do)
         return Unavailable("The disk of the database is full.", code="disk_full", remedy="Make room, then repeat.")
-    if "readonly database" in str(error):
+    if "readonly database" in str(error) or "read-only transaction" in str(error):
         log.error("request %s failed: the database is read-only", do)
         return Unavailable("The database is read-only.", code="read_only", remedy="Mend its permissions, then repeat.")
     log.error("request %s failed", do, exc_info=error)

@@ -42,7 +42,7 @@ def find_definition(journal: Journal, tenant: str, name: str) -> int | None:
 
 def add_definition(journal: Journal, tenant: str, name: str, title: str) -> int:
     """A new definition; returns its key."""
-    journal.write("INSERT INTO definition(tenant, name, title, archived) VALUES (?,?,?,0)", (tenant, name, title))
+    journal.write("INSERT INTO definition(tenant, name, title, archived) VALUES (?,?,?,FALSE)", (tenant, name, title))
     found = find_definition(journal, tenant, name)
     assert found is not None
     return found
@@ -112,29 +112,29 @@ def add_version(
     version = newest_version(journal, definition_id) + 1
     journal.write(
         "INSERT INTO definition_version(tenant, definition_id, version, digest, document, layout, published_by,"
-        " published_at, archived) VALUES (?,?,?,?,?,?,?,?,0)",
+        " published_at, archived) VALUES (?,?,?,?,?,?,?,?,FALSE)",
         (tenant, definition_id, version, digest, dump(document), dump(layout), by, at),
     )
-    journal.write("UPDATE definition SET archived=0 WHERE id=?", (definition_id,))
+    journal.write("UPDATE definition SET archived=FALSE WHERE id=?", (definition_id,))
     return version
 
 
 def set_archived(journal: Journal, definition_id: int, version: int | None, archived: bool) -> None:
     """Archive a version, or the whole definition, or take that back; open runs and their versions stay."""
     if version is None:
-        journal.write("UPDATE definition SET archived=? WHERE id=?", (int(archived), definition_id))
+        journal.write("UPDATE definition SET archived=? WHERE id=?", (archived, definition_id))
     else:
         journal.write(
             "UPDATE definition_version SET archived=? WHERE definition_id=? AND version=?",
-            (int(archived), definition_id, version),
+            (archived, definition_id, version),
         )
 
 
 def count_runs(journal: Journal, version_id: int) -> tuple[int, int]:
     """How many runs a version has, and how many of them are open."""
     found = journal.rows(
-        "SELECT count(*), coalesce(sum(status IN ('running', 'paused', 'stalled', 'cancelling', 'compensating')), 0)"
-        " FROM run WHERE version_id=?",
+        "SELECT count(*), count(*) FILTER"
+        " (WHERE status IN ('running', 'paused', 'stalled', 'cancelling', 'compensating')) FROM run WHERE version_id=?",
         (version_id,),
     )
     return found[0][0], found[0][1]

@@ -1,4 +1,4 @@
-"""The write side on SQLite: one connection, one transaction at a time, many commands in each.
+"""The write side: one connection, one transaction at a time, many commands in each.
 
 Appending is conditional: a run row is only updated where its stored sequence is the one the decision was
 made on, and events are unique by (run, seq), so concurrent writers can never overwrite each other.
@@ -10,14 +10,14 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot
 from signoff.core.events import Event
 from signoff.core.states import RunState
 from signoff.errors import Conflict
 from signoff.store.bodies import load
-from signoff.store.dialects.sqlite import assert_durable
+from signoff.store.dialects import Writing, dialect_of
 from signoff.store.ledger import INSERT_KEY, Ledger
 from signoff.store.rows import Rows, RunKey
 from signoff.store.times import from_micros
@@ -44,6 +44,8 @@ _UPDATE_ATTEMPT = (
     "UPDATE attempt SET status=?, fence=?, worker=?, lease_until=?, heartbeat_ms=?, changed_at=?"
     " WHERE run=? AND step=? AND generation=? AND item=? AND attempt=?"
 )
+CONDITIONAL = {_UPDATE_RUN: "run", _UPDATE_ATTEMPT: "attempt"}
+"""Updates that must find every row as it was read."""
 _DELETE_TIMER = "DELETE FROM timer WHERE run=? AND step=?"
 _INSERT_TIMER = "INSERT INTO timer(run, step, kind, generation, attempt, due) VALUES (?,?,?,?,?,?)"
 _INSERT_APPROVAL = (
@@ -92,44 +94,47 @@ def event_of(row: Sequence[Any], bodies: Bodies | None = None, run: int = 0) -> 
 class Journal:
     """The one writer's connection. Not thread-safe: it belongs to the writer thread."""
 
-    def __init__(self, engine: Engine, vault: Vault | None = None) -> None:
+    def __init__(self, engine: Engine, vault: Vault | None = None, writing: Writing | None = None) -> None:
         self.vault = vault or Vault()
         self.ledger = Ledger(self, self.vault)
         self._bodies = Bodies(self.vault, self.rows)
-        self._connection = engine.connect()
-        raw: Any = self._connection.connection.dbapi_connection
-        assert_durable(raw)
-        self._raw = raw
-        self._cursor = raw.cursor()
+        self._writing = writing or dialect_of(engine).open_writing(engine, 10.0, bool)
+        self._cursor = self._real_cursor = self._writing.cursor
         self._open = False
         self.commit_count = 0
+        self.before_commit: Callable[[], None] = lambda: None
+        self._count_on()
+        self._writing.rollback()
+
+    def _count_on(self) -> None:
+        """Where ids go on; nobody else gives any while this engine writes."""
         self.run_ids = self._counter("run")
         self._payload_ids = self._counter("payload")
         self._approval_ids = self._counter("approval")
-        self.before_commit: Callable[[], None] = lambda: None
 
     def _counter(self, table: str) -> Callable[[], int]:
         newest = self._cursor.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0]
         return itertools.count(newest + 1).__next__
 
     @property
-    def connection(self) -> Connection:
-        """SQLAlchemy's view of the connection, for administrative statements inside `begin`…`commit`."""
-        return self._connection
+    def is_replaced(self) -> bool:
+        """Whether another engine writes to the database now."""
+        return self._writing.is_replaced
 
     def begin(self) -> Rows:
         """Take the write lock; returns an empty set of rows to fill."""
-        self._connection.begin()
+        self._writing.begin()
         self._open = True
+        if self._writing.cursor is not self._real_cursor:
+            self._cursor = self._real_cursor = self._writing.cursor  # the old connection was lost
+            self._count_on()
         return Rows(self._payload_ids, self._approval_ids)
 
     def rollback(self) -> None:
         """Give everything back; safe to call twice."""
         if self._open:
             self._open = False
-            self._connection.rollback()
-            if self._raw.in_transaction:  # a COMMIT that failed ends SQLAlchemy's transaction, not always SQLite's
-                self._raw.rollback()
+            self._writing.rollback()
 
     def commit(self, rows: Rows) -> None:
         """Write the rows and commit; after this returns they survive a power loss.
@@ -139,51 +144,51 @@ class Journal:
         """
         self._flush(rows)
         self.before_commit()
-        self._connection.commit()
+        self._writing.commit()
         self._open = False
         self.commit_count += 1
         for run, state, _ in rows.runs.values():
             run.stored_sequence = state.sequence
-        if rows.erased:  # what the write-ahead log still holds goes too, unless a reader holds it
-            self._cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if rows.erased:
+            self._writing.erased()
 
     def _flush(self, rows: Rows) -> None:
         keys = self.ledger.chain(rows)
         new, changed = rows.run_rows()
-        self._many(_INSERT_PAYLOAD, rows.payloads)
-        self._many(_INSERT_RUN, new)
-        self._many(INSERT_KEY, keys)
-        self._conditional(_UPDATE_RUN, changed, "run")
-        self._many(_INSERT_EVENT, rows.events)
-        self._many(_INSERT_ATTEMPT, [tuple(a) for a in rows.attempts_new.values()])
-        self._conditional(_UPDATE_ATTEMPT, list(rows.attempts_moved.values()), "attempt")
-        self._many(_DELETE_TIMER, list(rows.timers_gone))
-        self._many(_INSERT_TIMER, list(rows.timers_new.values()))
-        self._many(_INSERT_APPROVAL, rows.approvals_new)
-        self._many(_INSERT_APPROVER, rows.people_new)
-        self._many(_UPDATE_APPROVAL, rows.approvals_moved)
-        self._many(_NOT_ASKED, [key for key, now in rows.people_moved.items() if now is None])
-        self._many(_PERSON, [(*key, *now) for key, now in rows.people_moved.items() if now is not None])
-        self._many(_CLOSED, rows.people_closed)
-        self._many(_LINKS_GONE, rows.links_gone)
-        self._many(_LINKS_CLOSED, rows.links_closed)
-        self._many(_DELETE_DEAD_LETTER, list(rows.dead_gone))
-        self._many(_INSERT_DEAD_LETTER, list(rows.dead_new.values()))
-        self._many(_INSERT_OUTBOX, rows.outbox)
+        moved = list(rows.attempts_moved.values())
+        batch = [
+            (_INSERT_PAYLOAD, rows.payloads),
+            (_INSERT_RUN, new),
+            (INSERT_KEY, keys),
+            (_UPDATE_RUN, changed),
+            (_INSERT_EVENT, rows.events),
+            (_INSERT_ATTEMPT, [tuple(a) for a in rows.attempts_new.values()]),
+            (_UPDATE_ATTEMPT, moved),
+            (_DELETE_TIMER, list(rows.timers_gone)),
+            (_INSERT_TIMER, list(rows.timers_new.values())),
+            (_INSERT_APPROVAL, rows.approvals_new),
+            (_INSERT_APPROVER, rows.people_new),
+            (_UPDATE_APPROVAL, rows.approvals_moved),
+            (_NOT_ASKED, [key for key, now in rows.people_moved.items() if now is None]),
+            (_PERSON, [(*key, *now) for key, now in rows.people_moved.items() if now is not None]),
+            (_CLOSED, rows.people_closed),
+            (_LINKS_GONE, rows.links_gone),
+            (_LINKS_CLOSED, rows.links_closed),
+            (_DELETE_DEAD_LETTER, list(rows.dead_gone)),
+            (_INSERT_DEAD_LETTER, list(rows.dead_new.values())),
+            (_INSERT_OUTBOX, rows.outbox),
+        ]
+        wanted = [(statement, values) for statement, values in batch if values]
+        for (statement, values), count in zip(wanted, self._writing.write(self._cursor, wanted), strict=True):
+            if statement in CONDITIONAL and count != len(values):
+                raise Conflict(
+                    f"A {CONDITIONAL[statement]} changed while it was being written.",
+                    code="concurrent_write",
+                    remedy="The command is tried again.",
+                )
         for pk, erasure in rows.erased.items():
+            self._writing.erase()
             self.ledger.erase(pk, *rows.runs[pk][:2], erasure)
-
-    def _many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        if rows:
-            self._cursor.executemany(statement, rows)
-
-    def _conditional(self, statement: str, rows: Sequence[Sequence[Any]], what: str) -> None:
-        if rows and self._cursor.executemany(statement, rows).rowcount != len(rows):
-            raise Conflict(
-                f"A {what} changed while it was being written.",
-                code="concurrent_write",
-                remedy="The command is tried again.",
-            )
 
     # Reads inside the transaction
 
@@ -229,4 +234,4 @@ class Journal:
     def close(self) -> None:
         """Give back what is open and close the connection."""
         self.rollback()
-        self._connection.close()
+        self._writing.close()

@@ -183,7 +183,6 @@ class Ledger:
         """Destroy the secret of a run and every body but the one of its last event, which says who did it."""
         assert run.chain is not None
         write, last = self._journal.write, state.sequence
-        write("PRAGMA secure_delete=ON")
         write("DELETE FROM payload WHERE id IN (SELECT payload_id FROM event WHERE run=? AND seq < ?)", (pk, last))
         write("UPDATE event SET data=?, payload_id=NULL WHERE run=? AND seq < ?", (GONE, pk, last))
         write("UPDATE run SET snapshot=?, business_key='', reason='' WHERE id=?", (GONE, pk))

@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from signoff.errors import StoreFault
+from signoff.store.dialects import dialect_of
 
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -41,6 +42,11 @@ def upgrade(connection: Connection) -> None:
     Raises:
         StoreFault: the database was written by a newer release.
     """
+    with dialect_of(connection).migrating(connection):
+        _upgrade(connection)
+
+
+def _upgrade(connection: Connection) -> None:
     have = current_revision(connection)
     known = {s.revision for s in ScriptDirectory(str(_FOLDER)).walk_revisions()}
     if have is not None and have not in known:

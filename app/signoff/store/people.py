@@ -62,7 +62,7 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
         journal.write("DELETE FROM session WHERE tenant=? AND login=?", (tenant, login))
     journal.write(
         "INSERT INTO setting(tenant, name, value) VALUES (?, 'directory_version', '1')"
-        " ON CONFLICT(tenant, name) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        " ON CONFLICT(tenant, name) DO UPDATE SET value = CAST(setting.value AS INTEGER) + 1",
         (tenant,),
     )
 

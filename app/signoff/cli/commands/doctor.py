@@ -13,12 +13,13 @@ from signoff import __version__
 from signoff.cli.context import DEFAULT_DATA, Data, load_settings
 from signoff.cli.output import say
 from signoff.errors import SignoffError
+from signoff.store.database import shown
 from signoff.store.health import Finding, database_findings, library_findings
-from signoff.wiring import open_remote
+from signoff.wiring import Settings, open_remote
 
 
 def doctor(data: Data = DEFAULT_DATA) -> None:
-    """Check Python, SQLite, the database and the engine of a data folder."""
+    """Check Python, the database and the engine of a data folder."""
     good = True
     for fine, sentence in _findings(data):
         say(f"{'ok  ' if fine else 'BAD '} {sentence}")
@@ -29,14 +30,15 @@ def doctor(data: Data = DEFAULT_DATA) -> None:
 
 def _findings(data: Path) -> Iterator[Finding]:
     yield True, f"Signoff {__version__}, Python {platform.python_version()} at {sys.executable}"
-    yield from library_findings()
     try:
         settings = load_settings(data)
     except SignoffError as error:
+        yield from library_findings(Settings(data).where)
         yield False, str(error)
         return
+    yield from library_findings(settings.where)
     if settings.marker.exists() or settings.database.exists():
-        yield from database_findings(settings.database)
+        yield from database_findings(settings.where, shown(settings.where))
     private = not settings.folder.stat().st_mode & 0o077
     words = "is open to its owner only" if private else "can be read by others: run chmod 700 on it"
     yield private, f"The data folder {settings.folder} {words}."

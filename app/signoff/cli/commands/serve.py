@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 from collections.abc import Sequence
@@ -13,15 +14,26 @@ import typer
 
 from signoff.cli.context import DEFAULT_DATA, Data, is_loopback, load_settings, machine_name, save_settings
 from signoff.cli.output import explains_errors, say
-from signoff.errors import ConfigurationFault
+from signoff.errors import ConfigurationFault, Unavailable
+from signoff.runtime.folder import load_store, load_tokens, save_store
 from signoff.runtime.lock import EngineLock
 from signoff.runtime.supervisor import Child, Supervisor, python_child, until_told_to_stop
-from signoff.wiring import Settings, listen, load_tokens, start_engine, start_worker
+from signoff.store.database import is_server, shown
+from signoff.wiring import Settings, listen, start_engine, start_worker
 
 process_app = typer.Typer(hidden=True, help="One process of an installation; started by the supervisor.")
 MODULE = "signoff.cli.main"
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)]
+Store = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        envvar="SIGNOFF_STORE",
+        help="URL of a PostgreSQL database; remembered in the data folder.",
+        show_envvar=True,
+    ),
+]
 Workers = Annotated[int, typer.Option("--workers", help="Worker processes.", min=0, max=64)]
 
 
@@ -41,13 +53,19 @@ def configure_logging() -> None:
 @process_app.command("engine")
 @explains_errors
 def engine_process(data: Data = DEFAULT_DATA) -> None:
-    """The one writer of a data folder."""
+    """The one writer of a database. On a server it waits until no other engine writes, then takes over."""
     configure_logging()
     stop = until_told_to_stop()
     settings = load_settings(data)
     lock = EngineLock(settings.folder)
     lock.acquire(20.0, stop)
-    running = start_engine(settings)
+    wait_s = math.inf if is_server(settings.where) else 0.0
+    try:
+        running = start_engine(settings, wait_s=wait_s, is_stopped=stop.is_set, on_replaced=stop.set)
+    except Unavailable:
+        if not stop.is_set():
+            raise
+        return
     try:
         listen(running, settings)
         stop.wait()
@@ -91,9 +109,32 @@ def web_process(
     serve(load_settings(data), host, port, origins=tuple(o for o in origins.split(",") if o), secure=secure, demo=demo)
 
 
+def choose_store(data: Path, store: str) -> None:
+    """Remember on which server the data of a folder are.
+
+    Raises:
+        ConfigurationFault: it is no URL of PostgreSQL, or the data are in a file already.
+    """
+    if not store or store == load_store(data):
+        return
+    if not is_server(store):
+        raise ConfigurationFault(
+            f"'{store}' is not the URL of a PostgreSQL database.",
+            remedy="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; without --store the data are in a file.",
+        )
+    if Settings(data).database.exists():
+        raise ConfigurationFault(
+            f"The data of '{data}' are in a file.",
+            code="store_chosen",
+            remedy=f"Move them with: signoff migrate-store URL --data {data}",
+        )
+    save_store(data, store)
+
+
 @explains_errors
 def up(
     data: Data = DEFAULT_DATA,
+    store: Store = "",
     host: Host = "127.0.0.1",
     port: Port = 8600,
     workers: Workers = 1,
@@ -116,14 +157,15 @@ def up(
     if any("*" in o for o in origin or ()):
         raise ConfigurationFault("An origin must be exact; '*' is not allowed.", remedy="Name host and port.")
     settings = Settings(data, tuple(module or ()), tuple(allow_host or ()))
+    choose_store(data, store)
     save_settings(settings)
     load_tokens(data)
     options = ["--host", host, "--port", str(port), "--origins", ",".join(origin or ())]
-    if not settings.database.exists():
+    if not settings.marker.exists():
         say(
             f"There are no accounts yet. Stop this and run: signoff person add LOGIN --role administrator --data {data}"
         )
-    say(f"Signoff on http://{host}:{port} (data in {data}). Stop it with Ctrl-C.")
+    say(f"Signoff on http://{host}:{port} (data in {shown(settings.where)}). Stop it with Ctrl-C.")
     supervise(data, workers, [*options, *(["--secure"] if behind_proxy else [])])
 
 

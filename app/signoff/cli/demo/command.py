@@ -23,10 +23,11 @@ from signoff.cli.demo.seed import seed
 from signoff.cli.demo.service import make_server
 from signoff.cli.output import explains_errors, say
 from signoff.errors import ConfigurationFault, SignoffError
+from signoff.runtime.folder import load_tokens
 from signoff.runtime.lock import EngineLock
 from signoff.runtime.notice_settings import MailSettings, NoticeSettings, save_notice_settings
 from signoff.runtime.supervisor import Supervisor, python_child, until_told_to_stop
-from signoff.wiring import Settings, load_tokens, start_engine
+from signoff.wiring import Settings, start_engine
 
 HOST = "127.0.0.1"
 SEEDED = "demo.seeded"

@@ -7,16 +7,24 @@ checkpoint. The interpreter's own library is used only where it is 3.51.3 or new
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
 import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 
-from signoff.errors import StoreFault
+from signoff.errors import SignoffError, StoreFault
+from signoff.store.dialects import Batch, one_by_one
 
 SAFE_VERSION = (3, 51, 3)
+LITTLE_MB = 200
+DURABLE = "WAL, synchronous=FULL"
 
 
 def sqlite_module() -> ModuleType:
@@ -97,3 +105,95 @@ def assert_durable(connection: Any) -> None:
             code="not_durable",
             remedy="Put the database on a local file system that supports WAL.",
         )
+
+
+class WriteConnection:
+    """See `signoff.store.dialects.Writing`. A file is kept from other engines by the lock of its folder."""
+
+    is_replaced = False
+
+    def __init__(self, engine: Engine) -> None:
+        self._connection = engine.connect()
+        raw: Any = self._connection.connection.dbapi_connection
+        assert_durable(raw)
+        self._raw = raw
+        self.cursor: Any = raw.cursor()
+
+    def begin(self) -> Connection:
+        """Take the write lock."""
+        self._connection.begin()
+        return self._connection
+
+    def write(self, cursor: Any, batch: Batch) -> list[int]:
+        """Run a batch."""
+        return one_by_one(cursor, batch)
+
+    def commit(self) -> None:
+        """Commit."""
+        self._connection.commit()
+
+    def rollback(self) -> None:
+        """A COMMIT that failed ends SQLAlchemy's transaction, not always SQLite's."""
+        self._connection.rollback()
+        if self._raw.in_transaction:
+            self._raw.rollback()
+
+    def erase(self) -> None:
+        """Overwrite with zeros what is deleted."""
+        self.cursor.execute("PRAGMA secure_delete=ON")
+
+    def erased(self) -> None:
+        """What the write-ahead log still holds goes too, unless a reader holds it."""
+        self.cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """Close."""
+        self._connection.close()
+
+
+def open_writing(engine: Engine, wait_s: float = 0.0, is_stopped: Callable[[], bool] = bool) -> WriteConnection:
+    """The connection of the writer; nobody has to be waited for."""
+    return WriteConnection(engine)
+
+
+@contextmanager
+def migrating(connection: Connection) -> Iterator[None]:
+    """Each migration takes the write lock by itself."""
+    yield
+
+
+def turns(where: str | Path) -> Callable[[Any, int], AbstractContextManager[None]]:
+    """An operating-system lock on `<file>.writers`, which is fair where SQLite's own waiting is not."""
+
+    @contextmanager
+    def turn(cursor: Any, graph: int) -> Iterator[None]:
+        handle = os.open(f"{where}.writers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    return turn
+
+
+def file_problems(rows: Callable[[str, tuple[Any, ...]], Sequence[Sequence[Any]]]) -> list[str]:
+    """What SQLite itself finds wrong with the file."""
+    found = [str(r[0]) for r in rows("PRAGMA integrity_check(20)", ()) if r[0] != "ok"]
+    return found + [
+        f"A row of '{r[0]}' refers to a missing row of '{r[2]}'." for r in rows("PRAGMA foreign_key_check", ())
+    ]
+
+
+def findings(where: str | Path) -> Iterator[tuple[bool, str]]:
+    """Which SQLite runs, whether it is safe, and how much room its disk has."""
+    try:
+        module = sqlite_module()
+    except SignoffError as error:
+        yield False, str(error)
+    else:
+        yield True, f"SQLite {module.sqlite_version} from {module.__name__}, free of the WAL-reset bug"
+    folder = Path(where).parent
+    if folder.is_dir():
+        free = shutil.disk_usage(folder).free // 1_000_000
+        yield free > LITTLE_MB, f"{free:,} MB are free on the disk of {where}"

@@ -13,6 +13,7 @@ from signoff.core.events import Event
 from signoff.errors import SignoffError
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
+from signoff.store.dialects import dialect_of
 from signoff.store.journal import event_of
 from signoff.store.reads.chain import ChainedRun, Problem, chain_problems
 from signoff.store.reads.ledger import ledger_problems
@@ -211,11 +212,8 @@ class WholeDatabase:
             yield "approval_person", count
 
     def file_problems(self) -> list[str]:
-        """What SQLite itself finds wrong with the file."""
-        found = [str(r[0]) for r in self._all("PRAGMA integrity_check(20)", ()) if r[0] != "ok"]
-        return found + [
-            f"A row of '{r[0]}' refers to a missing row of '{r[2]}'." for r in self._all("PRAGMA foreign_key_check", ())
-        ]
+        """What the database itself finds wrong."""
+        return dialect_of(self._engine).file_problems(self._all)
 
     def ledger_problems(self) -> Iterator[tuple[str, str]]:
         """(code, message) of everything that is wrong with the trees and their signed checkpoints."""

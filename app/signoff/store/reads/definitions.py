@@ -13,7 +13,7 @@ def list_definitions(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
         "SELECT d.name, d.title, f.revision, f.saved_by, f.saved_at, v.version, v.digest, v.published_at,"
         " (SELECT count(*) FROM run r JOIN definition_version x ON x.id = r.version_id WHERE x.definition_id = d.id"
         "  AND r.status IN ('running', 'paused', 'stalled', 'cancelling', 'compensating')),"
-        " d.archived OR coalesce(v.archived, 0)"
+        " d.archived OR coalesce(v.archived, FALSE)"
         " FROM definition d"
         " LEFT JOIN draft f ON f.definition_id = d.id"
         "  AND f.revision = (SELECT max(revision) FROM draft WHERE definition_id = d.id)"
@@ -61,7 +61,7 @@ def find_session(reader: Reader, token_hash: str, now: int) -> tuple[Any, ...] |
     """(tenant, login, name, email, roles) of an active account with that session."""
     return reader.one(
         "SELECT s.tenant, p.login, p.name, p.email, p.roles FROM session s JOIN person p ON p.tenant = s.tenant"
-        " AND p.login = s.login WHERE s.token_hash=? AND s.expires_at > ? AND p.active = 1",
+        " AND p.login = s.login WHERE s.token_hash=? AND s.expires_at > ? AND p.active",
         (token_hash, now),
     )
 
@@ -69,7 +69,7 @@ def find_session(reader: Reader, token_hash: str, now: int) -> tuple[Any, ...] |
 def find_password_hash(reader: Reader, tenant: str, login: str) -> str | None:
     """The hash of an active account's password."""
     found = reader.one(
-        "SELECT password_hash FROM person WHERE tenant=? AND login=? AND active=1", (tenant, login.casefold())
+        "SELECT password_hash FROM person WHERE tenant=? AND login=? AND active", (tenant, login.casefold())
     )
     return found[0] if found and found[0] else None
 

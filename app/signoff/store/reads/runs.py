@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,7 @@ _RUN = (
 )
 
 
+_SEARCHED = ("lower(r.business_key)", "r.public_id", "lower(r.started_by)")
 _OWN = (
     "(r.started_by = ? OR EXISTS (SELECT 1 FROM approval a JOIN approval_person m ON m.approval_id = a.id"
     " WHERE a.run = r.id AND m.login = ?))"
@@ -70,8 +72,8 @@ def list_runs(
         where.append("d.name=?")
         extra.append(definition)
     if text:
-        where.append("(instr(lower(r.business_key), ?) OR instr(r.public_id, ?) OR instr(lower(r.started_by), ?))")
-        extra += [text.lower()] * 3
+        where.append(f"({' OR '.join(f"{c} LIKE ? ESCAPE '!'" for c in _SEARCHED)})")
+        extra += [f"%{re.sub('[!%_]', r'!\g<0>', text.lower())}%"] * len(_SEARCHED)
     if after:
         where.append("(r.changed_at, r.id) < (?, ?)")
         extra += list(after)
@@ -244,7 +246,7 @@ def list_inbox_of_version(
         " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
         " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' AND r.version_id=?"
         " AND (r.started_by = m.login AND a.kind = 'approval') = ?",
-        (tenant, login, version_id, int(own)),
+        (tenant, login, version_id, bool(own)),
     )
     bodies = reader.bodies
     return [(step, decode_snapshot(bodies.load(run, "snapshot", snapshot), ())) for step, run, snapshot in found]

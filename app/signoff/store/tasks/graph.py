@@ -1,18 +1,15 @@
-"""One durable task graph in an SQLite file: short write transactions that several processes take in turn."""
+"""One durable task graph in a database: short write transactions that several processes take in turn."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
 
-from signoff.store.dialects.sqlite import assert_durable, open_engine
+from signoff.store.dialects import Where, dialect_at
 from signoff.store.migrate import upgrade
 from signoff.store.tasks.edges import EdgeRows
 from signoff.store.tasks.ledger import LedgerRows
@@ -31,25 +28,25 @@ class GraphTables:
 
 
 class TaskGraphStore:
-    """What a `DurableTaskScheduler` needs of the store; threads and processes may share a file.
+    """What a `DurableTaskScheduler` needs of the store; threads and processes may share a database.
 
-    A write holds, in this order: a lock among the threads, an operating-system lock on `<file>.writers` among the
-    processes (SQLite's own waiting is unfair: with several writers some wait for seconds), and SQLite's write lock
-    (`BEGIN IMMEDIATE`). All three are given back when a process dies.
+    A write holds, in this order: a lock among the threads, the turn among the processes (on a file, a lock of the
+    operating system on `<file>.writers`, since with several writers SQLite's own waiting takes seconds for some; on a
+    server, a lock that ends with the transaction), and on a file SQLite's write lock (`BEGIN IMMEDIATE`). All are given
+    back when a process dies.
 
     Attributes:
         before_commit: called inside each write transaction, just before it commits; for tests of crashes.
         after_commit: called just after.
     """
 
-    def __init__(self, engine: Engine, reader: Engine, path: Path, name: str) -> None:
+    def __init__(self, engine: Engine, reader: Engine, where: Where, name: str) -> None:
         self._engine, self._reader = engine, reader
-        self._connection = engine.connect()
-        raw: Any = self._connection.connection.dbapi_connection
-        assert_durable(raw)
-        self._cursor = raw.cursor()
+        dialect = dialect_at(where)
+        with engine.connect() as connection:
+            dialect.assert_durable(connection.connection.dbapi_connection)
         self._mutex = threading.Lock()
-        self._turn = os.open(f"{path}.writers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._turn = dialect.turns(where)
         self._name = name
         self._graph = 0
         self.before_commit: Callable[[], None] = lambda: None
@@ -57,13 +54,13 @@ class TaskGraphStore:
 
     def ensure(self, open_graph: bool, strict: bool, max_concurrency: int | None) -> tuple[bool, bool, int | None]:
         """Create the graph with these settings unless it exists; returns the settings it has."""
-        with self._transaction():
-            self._cursor.execute(
+        with self._transaction() as cursor:
+            cursor.execute(
                 "INSERT INTO task_graph(name, open_graph, strict, max_concurrency, closing, started, suspect)"
                 " VALUES (?,?,?,?,'',0,0) ON CONFLICT(name) DO NOTHING",
                 (self._name, int(open_graph), int(strict), max_concurrency),
             )
-            found = self._cursor.execute(
+            found = cursor.execute(
                 "SELECT id, open_graph, strict, max_concurrency FROM task_graph WHERE name=?", (self._name,)
             ).fetchone()
             self._graph = found[0]
@@ -72,8 +69,8 @@ class TaskGraphStore:
     @contextmanager
     def write(self) -> Iterator[GraphTables]:
         """One write transaction; an exception rolls it back."""
-        with self._transaction():
-            yield GraphTables(self._cursor, self._graph)
+        with self._transaction() as cursor:
+            yield GraphTables(cursor, self._graph)
 
     @contextmanager
     def read(self) -> Iterator[GraphTables]:
@@ -89,42 +86,37 @@ class TaskGraphStore:
     def close(self) -> None:
         """Close the connections; what was committed stays."""
         with self._mutex:
-            self._connection.close()
             self._engine.dispose()
             self._reader.dispose()
-            os.close(self._turn)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._mutex:
-            fcntl.flock(self._turn, fcntl.LOCK_EX)
-            try:
-                with self._connection.begin():
-                    yield
-                    self.before_commit()
-            finally:
-                fcntl.flock(self._turn, fcntl.LOCK_UN)
+    def _transaction(self) -> Iterator[Any]:
+        with self._mutex, self._engine.connect() as connection:
+            raw: Any = connection.connection.dbapi_connection
+            cursor = raw.cursor()
+            with self._turn(cursor, self._graph), connection.begin():
+                yield cursor
+                self.before_commit()
         self.after_commit()
 
 
-def open_task_graph(path: str | Path, name: str = "default", *, busy_s: float = 60.0) -> TaskGraphStore:
-    """Open (and create, and migrate) a database file for one durable task graph.
+def open_task_graph(where: Where, name: str = "default", *, busy_s: float = 60.0) -> TaskGraphStore:
+    """Open (and create, and migrate) a database for one durable task graph.
 
     Args:
-        path: the file; its folder must exist. It may be a file of the workflow engine.
-        name: which graph; a file holds any number.
+        where: an SQLite file, whose folder must exist, or the URL of a PostgreSQL database. It may be a database of the
+            workflow engine.
+        name: which graph; a database holds any number.
         busy_s: how long to wait for a writer that does not use the operating-system lock (the workflow engine).
 
     Raises:
-        StoreFault: the SQLite library or the database is not safe to use.
+        StoreFault: the library or the database is not safe to use.
     """
-    engine = open_engine(path, busy_s=busy_s)
-    turn = os.open(f"{path}.writers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        with engine.connect() as connection:
+    dialect = dialect_at(where)
+    engine = dialect.open_engine(where, busy_s=busy_s)
+    with engine.connect() as connection:
+        cursor: Any = connection.connection.dbapi_connection
+        with dialect.turns(where)(cursor.cursor(), 0):
             upgrade(connection)
             connection.commit()
-    finally:
-        os.close(turn)
-    return TaskGraphStore(engine, open_engine(path, read_only=True, busy_s=busy_s), Path(path), name)
+    return TaskGraphStore(engine, dialect.open_engine(where, read_only=True, busy_s=busy_s), where, name)

@@ -7,9 +7,13 @@ from typing import Any
 
 _TALLY = (
     "INSERT INTO task_tally(graph, tenant, part, kind, state, count) VALUES (?,?,?,?,?,?)"
-    " ON CONFLICT DO UPDATE SET count = count + excluded.count"
+    " ON CONFLICT(graph, tenant, part, kind, state) DO UPDATE SET count = task_tally.count + excluded.count"
 )
-_FIGURE = "INSERT INTO task_figure(graph, tenant, kind, name, value) VALUES (?,?,?,?,?) ON CONFLICT DO UPDATE SET value"
+_FIGURE = (
+    "INSERT INTO task_figure(graph, tenant, kind, name, value) VALUES (?,?,?,?,?)"
+    " ON CONFLICT(graph, tenant, kind, name) DO UPDATE SET value ="
+)
+_LARGER = "CASE WHEN task_figure.value > excluded.value THEN task_figure.value ELSE excluded.value END"
 _WAITING = (
     "SELECT v.tenant, v.kind, count(DISTINCT v.id) FROM task_node n JOIN task_edge e ON e.source = n.id AND e.open=1"
     " JOIN task_version v ON v.id = e.target AND v.state='pending' WHERE n.graph=? AND n.newest IS NULL GROUP BY 1, 2"
@@ -63,10 +67,10 @@ class LedgerRows:
         """Add to sums, and raise maxima, by (tenant, kind, name)."""
         if sums:
             rows = [(self._graph, *key, value) for key, value in sums.items()]
-            self._cursor.executemany(f"{_FIGURE} = value + excluded.value", rows)
+            self._cursor.executemany(f"{_FIGURE} task_figure.value + excluded.value", rows)
         if longest:
             rows = [(self._graph, *key, value) for key, value in longest.items()]
-            self._cursor.executemany(f"{_FIGURE} = max(value, excluded.value)", rows)
+            self._cursor.executemany(f"{_FIGURE} {_LARGER}", rows)
 
     def count(self, state: str) -> int:
         """How many newest versions are in a (stored) state."""

@@ -27,7 +27,7 @@ _FIND = (
 _INSERT = (
     "INSERT INTO task_version(graph, node, generation, state, unmet, fence, worker, lease_until, expiries, stop,"
     " tenant, part, kind, ready_at, claimed_at, cause_at, via, reason, actor)"
-    " VALUES (?,?,?,?,?,0,'',0,0,0,?,?,?,?,0,?,?,'','')"
+    " VALUES (?,?,?,?,?,0,'',0,0,0,?,?,?,?,0,?,?,'','') RETURNING id"
 )
 _SAVE = (
     "UPDATE task_version SET state=?, unmet=?, fence=?, worker=?, lease_until=?, expiries=?, stop=?, ready_at=?,"
@@ -65,8 +65,9 @@ class VersionRows:
     def change_graph(self, *, closing: str | None = None, started: bool = False, suspect: int = 0) -> None:
         """Set the closing policy, note the first claim, or add to the count of suspect submissions."""
         self._cursor.execute(
-            "UPDATE task_graph SET closing=coalesce(?, closing), started=max(started, ?), suspect=suspect+? WHERE id=?",
-            (closing, int(started), suspect, self._graph),
+            "UPDATE task_graph SET closing=coalesce(?, closing), suspect=suspect+?,"
+            " started = CASE WHEN ? = 1 THEN 1 ELSE started END WHERE id=?",
+            (closing, suspect, int(started), self._graph),
         )
 
     def clear_suspect(self, seen: int) -> bool:
@@ -87,8 +88,10 @@ class VersionRows:
 
     def add_node(self, name: str) -> int:
         """A node nobody submitted yet."""
-        self._cursor.execute("INSERT INTO task_node(graph, name, newest) VALUES (?,?,NULL)", (self._graph, name))
-        node: int = self._cursor.lastrowid
+        found = self._all(
+            "INSERT INTO task_node(graph, name, newest) VALUES (?,?,NULL) RETURNING id", self._graph, name
+        )
+        node: int = found[0][0]
         return node
 
     def add(self, node: int, row: Sequence[Any], payload: Any) -> int:
@@ -99,8 +102,7 @@ class VersionRows:
             row: (generation, state, unmet, tenant, part, kind, ready_at, cause_at, via).
             payload: a JSON value, or None.
         """
-        self._cursor.execute(_INSERT, (self._graph, node, *row))
-        version: int = self._cursor.lastrowid
+        version: int = self._all(_INSERT, self._graph, node, *row)[0][0]
         self._cursor.execute("UPDATE task_node SET newest=? WHERE id=?", (version, node))
         if payload is not None:
             self._cursor.execute("INSERT INTO task_body(version, payload) VALUES (?,?)", (version, _body(payload)))
@@ -133,7 +135,7 @@ class VersionRows:
         return [
             (row[0], row[1])
             for row in self._all(
-                f"SELECT version, payload FROM task_body WHERE payload NOT NULL AND version IN ({marks})", *versions
+                f"SELECT version, payload FROM task_body WHERE payload IS NOT NULL AND version IN ({marks})", *versions
             )
         ]
 

@@ -1,0 +1,63 @@
+"""The data folder: closed to others; holds the credentials of its processes, and the URL of its server if it has one."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+from signoff.errors import ConfigurationFault
+
+STORE_FILE = "store.url"
+
+
+def own_folder(folder: Path) -> None:
+    """Make the data folder, readable by its owner only; one that others can read is closed to them.
+
+    Raises:
+        ConfigurationFault: it belongs to somebody else.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_mode & 0o077:
+        try:
+            folder.chmod(0o700)
+        except OSError as error:
+            raise ConfigurationFault(
+                f"Others can read the data folder '{folder}', and it cannot be closed to them: {error.strerror}.",
+                remedy="Give Signoff a folder of its own.",
+            ) from error
+
+
+def load_tokens(folder: Path) -> dict[str, str]:
+    """The credentials of web processes and workers; made at random on the first start, readable by the owner only."""
+    path = folder / "tokens.json"
+    if not path.exists():
+        own_folder(folder)
+        made = {role: secrets.token_urlsafe(32) for role in ("client", "worker")}
+        _write(path, json.dumps(made))
+    found: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def load_store(folder: Path) -> str:
+    """The URL of the database server that has the data of this folder; "" where they are in a file of it."""
+    try:
+        return (folder / STORE_FILE).read_text("utf-8").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def save_store(folder: Path, url: str) -> None:
+    """Remember the URL for every process of this folder; it may hold a password, so only the owner can read it."""
+    own_folder(folder)
+    temporary = folder / f"{STORE_FILE}.new"
+    temporary.unlink(missing_ok=True)
+    _write(temporary, url + "\n")
+    temporary.replace(folder / STORE_FILE)
+
+
+def _write(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)

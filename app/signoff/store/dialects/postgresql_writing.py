@@ -1,0 +1,237 @@
+"""The one connection that writes to PostgreSQL: it holds the lock of the writer, and comes back when it was lost.
+
+The lock belongs to the session that writes. When the session ends, however it ends, the server gives the lock to the
+engine that waits for it, and nothing of the old session can be committed any more: there are never two writers.
+
+Each commit leaves a number under the connection's own name. Where the connection breaks while it commits, the number
+says afterwards, under the lock again, whether it was committed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from signoff.errors import StoreFault, Unavailable
+from signoff.store.dialects import Batch
+
+try:
+    from psycopg import Error as DriverError
+except ImportError:  # said by `open_engine`
+    DriverError = DBAPIError  # type: ignore[assignment, misc]
+
+FAULTS = (DBAPIError, DriverError)
+"""What SQLAlchemy raises, and what the driver raises where it is called directly."""
+
+log = logging.getLogger("signoff.store")
+_LOCK = "SELECT pg_try_advisory_lock(hashtext('signoff engine'), hashtext(current_schema()))"
+_UNLOCK = "SELECT pg_advisory_unlock_all()"
+_MARK = "UPDATE setting SET value=? WHERE tenant='' AND name=?"
+_MARKED = "SELECT value FROM setting WHERE tenant='' AND name=?"
+_FORGET = "DELETE FROM setting WHERE tenant='' AND name LIKE 'commit of %'"
+_BEGIN_TO_MARK = "INSERT INTO setting(tenant, name, value) VALUES ('', ?, '0')"
+POLL_S = 0.2
+AGAIN_S = 1.0
+OUTCOME_S = 20.0
+RETAKE_S = 5.0
+QUIET_S = 1.0
+
+
+class WriteConnection:
+    """See `signoff.store.dialects.Writing`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        check: Callable[[Any], None],
+        wait_s: float,
+        is_stopped: Callable[[], bool] = bool,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._engine = engine
+        self._check = check
+        self._clock, self._sleep = clock, sleep
+        self._name = f"commit of {uuid4().hex}"
+        self._number = 0
+        self._marks = False
+        self._failed_at: float | None = None
+        self.is_replaced = False
+        self.cursor: Any = None
+        self._connect(wait_s, is_stopped)
+
+    def begin(self) -> Connection:
+        """Begin, on a new connection where the old one is gone.
+
+        Raises:
+            Unavailable: the server does not answer, or another engine has taken over.
+        """
+        if self.is_replaced:
+            raise _replaced()
+        if not self._is_alive():
+            self._reconnect()
+            self._marks = False  # another engine may have been here, and forgotten our number
+        self._used_at = self._clock()
+        if not self._marks and self._has_settings():
+            self._start_marking()
+        self._connection.begin()
+        return self._connection
+
+    def write(self, cursor: Any, batch: Batch) -> list[int]:
+        """Run a batch in one round trip, with the number of the commit."""
+        counted = []
+        with self._raw.pipeline():
+            for statement, rows in batch:
+                own = self._raw.cursor()
+                own.executemany(statement, rows)
+                counted.append(own)
+            if self._marks:
+                self._number += 1
+                self._raw.cursor().execute(_MARK, (str(self._number), self._name))
+        return [own.rowcount for own in counted]
+
+    def commit(self) -> None:
+        """Commit, and find out where the connection broke whether that went through."""
+        try:
+            self._connection.commit()
+        except FAULTS:
+            if not self._raw.closed or not self._marks or not self._came_through():
+                raise
+
+    def rollback(self) -> None:
+        """Roll back, where there is still somebody to say it to."""
+        if self._raw.closed:
+            self._drop()
+        else:
+            self._connection.rollback()
+
+    def erase(self) -> None:
+        """Old row versions go with the next VACUUM; the secret of the run is destroyed by this commit."""
+
+    def erased(self) -> None:
+        """See `erase`."""
+
+    def close(self) -> None:
+        """Give the lock back at once, then the connection."""
+        if not self._raw.closed:
+            try:
+                self.cursor.execute("DELETE FROM setting WHERE tenant='' AND name=?", (self._name,))
+                self._raw.commit()
+                self.cursor.execute(_UNLOCK, ())
+                self._raw.commit()
+            except FAULTS:  # the server is gone: so is the lock
+                log.info("the lock of the writer went with its connection")
+        self._drop()
+        self._engine.dispose()
+
+    def _connect(self, wait_s: float, is_stopped: Callable[[], bool]) -> None:
+        self._connection = self._engine.connect()
+        raw: Any = self._connection.connection.dbapi_connection
+        self._raw = raw
+        try:
+            self._check(raw)
+            self.cursor = raw.cursor()
+            waited = 0.0
+            while not self.cursor.execute(_LOCK, ()).fetchone()[0]:
+                raw.rollback()
+                if waited >= wait_s or is_stopped():
+                    raise Unavailable(
+                        "Another engine is running on this database.",
+                        code="engine_running",
+                        remedy="Stop it, or let this one wait: `signoff up` takes over when the other ends.",
+                    )
+                self._sleep(POLL_S)
+                waited += POLL_S
+            raw.commit()
+        except BaseException:
+            self._drop()
+            raise
+        self._used_at = self._clock()
+        self._failed_at = None
+
+    def _is_alive(self) -> bool:
+        if self._raw.closed:
+            return False
+        if self._clock() - self._used_at < QUIET_S:
+            return True
+        try:
+            self.cursor.execute("SELECT 1", ())
+            self._raw.rollback()
+        except Exception:
+            self._drop()
+            return False
+        return True
+
+    def _reconnect(self, within_s: float = 0.0) -> None:
+        now = self._clock()
+        if self._failed_at is not None and now - self._failed_at < AGAIN_S and not within_s:
+            raise _gone()
+        until = now + within_s
+        while True:
+            self._drop()
+            try:
+                self._connect(RETAKE_S, bool)
+            except Unavailable:
+                self.is_replaced = True
+                raise _replaced() from None
+            except (*FAULTS, StoreFault) as error:
+                self._failed_at = self._clock()
+                if self._failed_at >= until:
+                    raise _gone() from error
+                self._sleep(POLL_S)
+            else:
+                return
+
+    def _came_through(self) -> bool:
+        """Whether the commit that was under way was done; asked under the lock, so that nothing is under way."""
+        try:
+            self._marks = False
+            self._reconnect(OUTCOME_S)
+            found = self.cursor.execute(_MARKED, (self._name,)).fetchone()
+            self._raw.rollback()
+        except Exception as error:
+            raise _uncertain() from error
+        if found is None:
+            raise _uncertain()
+        return bool(found[0] == str(self._number))
+
+    def _has_settings(self) -> bool:
+        found = self.cursor.execute("SELECT to_regclass('setting')", ()).fetchone()[0]
+        return found is not None
+
+    def _start_marking(self) -> None:
+        self.cursor.execute(_FORGET, ())
+        self.cursor.execute(_BEGIN_TO_MARK, (self._name,))
+        self._raw.commit()
+        self._marks = True
+
+    def _drop(self) -> None:
+        try:
+            self._connection.invalidate()
+            self._connection.close()
+        except FAULTS:
+            log.info("a connection was closed that was broken already")
+
+
+def _gone() -> Unavailable:
+    return Unavailable(
+        "The database server does not answer.", code="store_gone", remedy="Send it again when the server is back."
+    )
+
+
+def _replaced() -> Unavailable:
+    return Unavailable("Another engine has taken over.", code="engine_replaced", remedy="Send it again, to that one.")
+
+
+def _uncertain() -> StoreFault:
+    return StoreFault(
+        "The connection to the database broke while it committed, and the server cannot be asked.",
+        code="uncertain",
+        remedy="Look whether it was done, then repeat.",
+    )
