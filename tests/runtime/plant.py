@@ -19,6 +19,7 @@ from signoff.engine.views import RunView
 from signoff.errors import SignoffError, Unavailable
 from signoff.runtime.client import WireClient
 from signoff.wiring import Settings, open_remote, start_engine
+from tests import stores
 
 ROOT = Path(__file__).parents[2]
 TENANT = "default"
@@ -43,6 +44,7 @@ class Plant:
         self.gate = folder / "gate"
         self.ledger.mkdir()
         self.settings = Settings(self.folder, modules=("tests.runtime.activities",))
+        stores.current.prepare(self.folder)
         save_settings(self.settings)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._client: WireClient | None = None

@@ -68,17 +68,22 @@ class Engine:
         row = get_version(self.journal, version_id)
         return row.document, row.digest, row.version
 
-    def process(self, requests: Sequence[Request]) -> Outbound:
+    def process(self, requests: Sequence[Request], *, again: bool = True) -> Outbound:
         """Answer requests, all in one commit.
 
         Where the commit fails, everything planned is thrown away and the requests are done one by one; a
-        request that fails alone is answered as unavailable, and nothing of it is kept.
+        request that fails alone is answered as unavailable, and nothing of it is kept. Where the connection to the
+        database was lost before the commit, all are done once more together, on a new one.
         """
         try:
             return self._one_commit(requests)
         except Exception as error:
+            lost = again and self.journal.is_lost
             if isinstance(error, StoreFault) and error.code == "uncertain":  # doing it again might do it twice
                 return Outbound(answers=[(r, failed(_fault_of(error, r.do))) for r in requests], lease_later=True)
+            if lost:
+                log.warning("the connection to the database was lost (%s); doing %d again", error, len(requests))
+                return self.process(requests, again=False)
             if len(requests) > 1:
                 log.warning("a commit of %d requests failed (%s); doing them one by one", len(requests), error)
                 out = Outbound()

@@ -1,4 +1,4 @@
-"""The data folder: closed to others; holds the credentials of its processes, and the URL of its server if it has one."""
+"""The data folder: closed to others; holds its credentials, and the URL of its database server, if any."""
 
 from __future__ import annotations
 

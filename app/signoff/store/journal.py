@@ -121,6 +121,11 @@ class Journal:
         """Whether another engine writes to the database now."""
         return self._writing.is_replaced
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is gone; `begin` makes a new one."""
+        return self._writing.is_lost
+
     def begin(self) -> Rows:
         """Take the write lock; returns an empty set of rows to fill."""
         self._writing.begin()

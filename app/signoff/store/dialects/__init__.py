@@ -35,6 +35,10 @@ class Writing(Protocol):
     def is_replaced(self) -> bool:
         """Whether another engine writes now, so that this one must end."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection was lost since the last `begin`; nothing of its transaction was committed."""
+
     def begin(self) -> Connection:
         """Begin a transaction; a connection that was lost is made anew."""
 
@@ -80,6 +84,9 @@ class Dialect(Protocol):
 
     def turns(self, where: Any) -> Callable[[Any, int], AbstractContextManager[None]]:
         """For several writers of task graphs: given cursor and graph, holds the turn of one of them."""
+
+    def is_away(self, error: BaseException | None) -> bool:
+        """Whether a driver's error says that nobody answers."""
 
     def file_problems(self, rows: Callable[[str, tuple[Any, ...]], Sequence[Sequence[Any]]]) -> list[str]:
         """What the database itself finds wrong."""

@@ -197,6 +197,11 @@ def turns(where: str) -> Callable[[Any, int], AbstractContextManager[None]]:
     return turn
 
 
+def is_away(error: BaseException | None) -> bool:
+    """Whether the connection was lost, or none could be made."""
+    return isinstance(error, psycopg.OperationalError)
+
+
 def file_problems(rows: Callable[[str, tuple[Any, ...]], Sequence[Sequence[Any]]]) -> list[str]:
     """Indexes that the server does not vouch for, and rows that foreign keys would not let in."""
     found = [f"The index '{r[0]}' is not valid; run REINDEX." for r in rows(_INVALID, ())]

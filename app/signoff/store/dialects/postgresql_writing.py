@@ -60,11 +60,16 @@ class WriteConnection:
         self._clock, self._sleep = clock, sleep
         self._name = f"commit of {uuid4().hex}"
         self._number = 0
-        self._marks = False
+        self._marks = self._lost = False
         self._failed_at: float | None = None
         self.is_replaced = False
         self.cursor: Any = None
         self._connect(wait_s, is_stopped)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection was lost since the last `begin`."""
+        return self._lost or bool(self._raw.closed)
 
     def begin(self) -> Connection:
         """Begin, on a new connection where the old one is gone.
@@ -78,6 +83,7 @@ class WriteConnection:
             self._reconnect()
             self._marks = False  # another engine may have been here, and forgotten our number
         self._used_at = self._clock()
+        self._lost = False
         if not self._marks and self._has_settings():
             self._start_marking()
         self._connection.begin()
@@ -101,7 +107,8 @@ class WriteConnection:
         try:
             self._connection.commit()
         except FAULTS:
-            if not self._raw.closed or not self._marks or not self._came_through():
+            self._lost = bool(self._raw.closed)
+            if not self._lost or not self._marks or not self._came_through():
                 raise
 
     def rollback(self) -> None:
@@ -212,6 +219,8 @@ class WriteConnection:
         self._marks = True
 
     def _drop(self) -> None:
+        if self._connection.closed:
+            return
         try:
             self._connection.invalidate()
             self._connection.close()

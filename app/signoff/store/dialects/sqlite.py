@@ -110,7 +110,7 @@ def assert_durable(connection: Any) -> None:
 class WriteConnection:
     """See `signoff.store.dialects.Writing`. A file is kept from other engines by the lock of its folder."""
 
-    is_replaced = False
+    is_replaced = is_lost = False
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.connect()
@@ -175,6 +175,11 @@ def turns(where: str | Path) -> Callable[[Any, int], AbstractContextManager[None
             os.close(handle)
 
     return turn
+
+
+def is_away(error: BaseException | None) -> bool:
+    """A file is there or is not."""
+    return False
 
 
 def file_problems(rows: Callable[[str, tuple[Any, ...]], Sequence[Sequence[Any]]]) -> list[str]:

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
+from signoff.errors import Unavailable
+from signoff.store.dialects import dialect_of
 from signoff.store.vault import Bodies, Vault
 
 
@@ -18,9 +21,20 @@ class Reader:
         self.bodies = Bodies(vault or Vault(), self.rows)
 
     def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-        with self._engine.connect() as connection:
-            return [tuple(r) for r in connection.exec_driver_sql(statement, tuple(parameters))]
+        """All rows of a query.
+
+        Raises:
+            Unavailable: the server does not answer.
+        """
+        try:
+            with self._engine.connect() as connection:
+                return [tuple(r) for r in connection.exec_driver_sql(statement, tuple(parameters))]
+        except DBAPIError as error:
+            if not dialect_of(self._engine).is_away(error.orig):
+                raise
+            raise Unavailable(
+                "The database server does not answer.", code="store_gone", remedy="Try again when it is back."
+            ) from error
 
     def one(self, statement: str, parameters: Iterable[Any] = ()) -> tuple[Any, ...] | None:
         """The first row, or None."""

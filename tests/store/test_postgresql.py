@@ -1,0 +1,211 @@
+"""PostgreSQL itself: schema, types, placeholders, durability, every statement of the product, one writer."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import BigInteger, Engine, Integer
+
+from signoff.errors import ConfigurationFault, StoreFault, Unavailable
+from signoff.store.database import open_database, shown
+from signoff.store.dialects import postgresql
+from signoff.store.dialects.postgresql import assert_durable, open_writing, translated
+from signoff.store.health import database_findings, library_findings
+from signoff.store.migrate import current_revision, newest_revision, upgrade
+from signoff.store.tables import metadata
+from tests import stores
+from tests.arch.sources import ROOT
+from tests.postgres import Server
+
+APP = ROOT / "app"
+VERBS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ")
+
+
+@pytest.fixture(autouse=True)
+def _on_both_stores() -> None:
+    """Not here: these are about the server."""
+
+
+@pytest.fixture
+def url(postgres_server: Server, tmp_path: Path) -> Iterator[str]:
+    places = stores.Stores("postgresql", postgres_server)
+    yield str(places.place(tmp_path))
+    places.drop()
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Engine]:
+    engine = open_database(url)
+    yield engine
+    engine.dispose()
+
+
+def _differs(context: Any, inspected: Any, column: Any, found: Any, wanted: Any) -> bool | None:
+    return False if isinstance(found, BigInteger) and isinstance(wanted, Integer) else None
+
+
+def test_migrations_give_exactly_the_tables(database: Engine) -> None:
+    with database.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": _differs})
+        assert compare_metadata(context, metadata) == []
+        assert current_revision(connection) == newest_revision()
+        upgrade(connection)
+        narrow = connection.exec_driver_sql(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema='public'"
+            " AND table_name <> 'alembic_version' AND (data_type IN ('integer', 'smallint')"
+            " OR data_type = 'character varying' AND collation_name IS DISTINCT FROM 'C')"
+        )
+        assert [tuple(r) for r in narrow] == [], "integers have 64 bits, texts sort byte by byte"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("a=? AND b='what?'", "a=%s AND b='what?'"),
+        ("a LIKE '5%' AND b=?", "a LIKE '5%%' AND b=%s"),
+        ("a='it''s ?' OR b=?", "a='it''s ?' OR b=%s"),
+    ],
+)
+def test_placeholders(given: str, wanted: str) -> None:
+    assert translated(given) == wanted
+
+
+def test_values_come_back_as_they_went_in(database: Engine) -> None:
+    values = (2**62, "ü\t😀", bytes(range(256)), True, None, 1.5)
+    with database.connect() as connection:
+        row = connection.exec_driver_sql("SELECT ?::bigint, ?, ?::bytea, ?, ?::text, ?", values).one()
+        assert tuple(row) == values
+        assert connection.exec_driver_sql("SELECT count(*) FROM run WHERE id < ? LIMIT ?", (5, 1)).scalar() == 0
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """(place, text) of everything in the product that looks like a statement and does not depend on local names."""
+    for path in sorted(APP.rglob("*.py")):
+        if {"dialects", "migrations"} & set(path.parts):
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        inner = {
+            id(part) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for part in ast.walk(n) if part is not n
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Constant | ast.JoinedStr) or id(node) in inner:
+                continue
+            if isinstance(node, ast.Constant) and not (isinstance(node.value, str) and node.value.startswith(VERBS)):
+                continue
+            if isinstance(node, ast.JoinedStr) and "store" not in path.parts:
+                continue
+            name = ".".join(path.relative_to(APP).with_suffix("").parts)
+            try:
+                code = compile(ast.fix_missing_locations(ast.Expression(node)), str(path), "eval")
+                text = eval(code, vars(importlib.import_module(name)))
+            except NameError:
+                continue
+            text = text.replace("({})", "(?)")
+            if text.startswith(VERBS) and (" FROM " in text or " INTO " in text or " SET " in text):
+                yield f"{path.relative_to(APP)}:{node.lineno}", text
+
+
+def test_every_statement_of_the_product_is_understood(url: str) -> None:
+    """A statement that only SQLite understands is found when it is written, not when somebody needs it."""
+    wrong, count = [], 0
+    with psycopg.connect(url, autocommit=True) as connection:
+        for place, text in statements():
+            parts = translated(text).replace("%%", "%").split("%s")
+            numbered = parts[0] + "".join(f"${n}{part}" for n, part in enumerate(parts[1:], 1))
+            try:
+                connection.execute(f"PREPARE s AS {numbered}".encode())
+                connection.execute("DEALLOCATE s")
+            except (psycopg.errors.IndeterminateDatatype, psycopg.errors.UndefinedParameter):
+                pass  # the values say which
+            except psycopg.Error as error:
+                if not text.rstrip().endswith((" SET", " SET value =")) and "end of input" not in str(error):
+                    wrong.append(f"{place}: {error}")
+            count += 1
+    assert wrong == []
+    assert count > 120
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("SET synchronous_commit = off", "synchronous_commit=off; commits could be lost"),
+        ("", ""),
+    ],
+)
+def test_a_server_that_could_lose_commits_is_refused(database: Engine, change: str, said: str) -> None:
+    with database.connect() as connection:
+        raw: Any = connection.connection.dbapi_connection
+        if not change:
+            assert_durable(raw)
+            return
+        raw.execute(change)
+        raw.commit()
+        with pytest.raises(StoreFault, match=said):
+            assert_durable(raw)
+
+
+def test_a_database_with_another_encoding_is_refused(postgres_server: Server) -> None:
+    postgres_server.query("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+    engine = open_database(postgres_server.url("latin"))
+    try:
+        with engine.connect() as connection, pytest.raises(StoreFault, match="UTF-8"):
+            assert_durable(connection.connection.dbapi_connection)
+    finally:
+        engine.dispose()
+        postgres_server.query("DROP DATABASE latin WITH (FORCE)")
+
+
+def test_readers_cannot_write_and_see_one_moment(url: str, database: Engine) -> None:
+    reader = open_database(url, read_only=True)
+    insert = "INSERT INTO setting(tenant, name, value) VALUES ('t', ?, '')"
+    with reader.connect() as connection:
+        count = connection.exec_driver_sql("SELECT count(*) FROM setting").scalar()
+        with database.begin() as other:
+            other.exec_driver_sql(insert, ("a",))
+        assert connection.exec_driver_sql("SELECT count(*) FROM setting").scalar() == count
+        with pytest.raises(Exception, match="read-only"):
+            connection.exec_driver_sql(insert, ("b",))
+    with reader.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM setting").scalar() == (count or 0) + 1
+    reader.dispose()
+
+
+def test_two_engines_cannot_write_to_one_database(database: Engine, url: str) -> None:
+    first = open_writing(database)
+    other = open_database(url)
+    with pytest.raises(Unavailable, match="Another engine is running"):
+        open_writing(other, 0.1)
+    with pytest.raises(Unavailable, match="Another engine is running"):
+        open_writing(other, 60.0, lambda: True)
+    first.close()
+    second = open_writing(other, 5.0)
+    second.close()
+    other.dispose()
+
+
+def test_a_server_without_the_driver_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "psycopg", None)
+    with pytest.raises(ConfigurationFault, match=r"signoff\[postgres\]"):
+        postgresql.open_engine("postgresql://localhost/x")
+
+
+def test_the_doctor_names_the_server_and_no_password(url: str) -> None:
+    with_password = url.replace("@", ":secret@")
+    assert "secret" not in shown(with_password)
+    found = [*library_findings(with_password), *database_findings(with_password, shown(with_password))]
+    assert all(fine for fine, _ in found), found
+    words = " ".join(sentence for _, sentence in found)
+    assert "PostgreSQL " in words
+    assert "secret" not in words
+    dead = "postgresql://signoff:secret@127.0.0.1:1/x"
+    for fine, sentence in (*library_findings(dead), *database_findings(dead, shown(dead))):
+        assert not fine
+        assert "secret" not in sentence
