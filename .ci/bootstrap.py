@@ -4,10 +4,11 @@ Runs under any Python from 3.8 on and uses the standard library only. Doing it a
 holds a digest of everything that was installed.
 
     python3 .ci/bootstrap.py             .venv with .ci/lock.txt
-    python3 .ci/bootstrap.py --browser   also finds or installs a Chromium and records it (see tests/browser.py)
+    python3 .ci/bootstrap.py --browser   also finds or installs a Chromium and records it (see tests/browser.py), and
+                                         PostgreSQL's server programs where they can be had (see tests/postgres.py)
     python3 .ci/bootstrap.py --bench     .venv-bench with .ci/lock-bench.txt (the peers we measure against)
 
-SIGNOFF_PYTHON names the interpreter to use; SIGNOFF_CHROMIUM the browser.
+SIGNOFF_PYTHON names the interpreter to use; SIGNOFF_CHROMIUM the browser; SIGNOFF_POSTGRES the folder with initdb.
 """
 
 import argparse
@@ -193,7 +194,7 @@ def one_at_a_time():
 
 def main():
     parser = argparse.ArgumentParser(description="Sets this checkout up.")
-    parser.add_argument("--browser", action="store_true", help="also find or install a Chromium")
+    parser.add_argument("--browser", action="store_true", help="also find or install a Chromium and PostgreSQL")
     parser.add_argument("--bench", action="store_true", help="set up .venv-bench instead of .venv")
     options = parser.parse_args()
     name = "-bench" if options.bench else ""
@@ -202,6 +203,7 @@ def main():
             lock = os.path.join(ROOT, ".ci", "lock%s.txt" % name)
             python = make_venv(os.path.join(ROOT, ".venv" + name), lock, project=not options.bench)
             if options.browser:
+                subprocess.run([python, "-m", "tests.postgres", "ensure"], cwd=ROOT)  # without it its tests are skipped
                 return subprocess.run([python, "-m", "tests.browser", "ensure"], cwd=ROOT).returncode
     except SetupError as error:
         print("setup: " + str(error), file=sys.stderr)

@@ -174,3 +174,42 @@ def test_a_server_that_crashes_loses_nothing_acknowledged(tmp_path: Path) -> Non
             verified(made.settings)
         finally:
             stores.current = before
+
+
+def test_the_url_is_remembered_by_its_owner_only(tmp_path: Path) -> None:
+    url = stores.current.place(tmp_path / "x")
+    with_secret = str(url).replace("@", ":secret@")
+    folder = tmp_path / "data"
+    found = cli(folder, "person", "add", "ada", "--disable", "--store", "sqlite:///x")
+    assert "is not the URL of a PostgreSQL database" in found.stderr
+    found = cli(folder, "person", "add", "ada", "--disable", SIGNOFF_STORE=with_secret)
+    assert found.returncode == 0, found.stderr
+    assert (folder / "store.url").stat().st_mode & 0o077 == 0
+    assert "secret" not in (folder / "settings.json").read_text("utf-8")
+    assert not (folder / "signoff.db").exists()
+    found = cli(folder, "doctor")
+    assert "PostgreSQL 1" in found.stdout
+    assert "secret" not in found.stdout + found.stderr
+    db = stores.raw_database(folder)
+    assert db.execute("SELECT login FROM person").fetchall() == [("ada",)]
+    db.close()
+
+
+def test_data_in_a_file_are_not_left_behind(tmp_path: Path) -> None:
+    assert cli(tmp_path, "person", "add", "ada", "--disable").returncode == 0
+    found = cli(tmp_path, "up", "--store", str(stores.current.place(tmp_path / "x")))
+    assert found.returncode == 1
+    assert "are in a file" in found.stderr
+
+
+def test_a_database_that_was_emptied_is_not_begun_anew(tmp_path: Path) -> None:
+    made = Plant(tmp_path)
+    db = stores.raw_database(made.folder)
+    db.execute("DROP SCHEMA public CASCADE")
+    db.execute("CREATE SCHEMA public")
+    db.commit()
+    db.close()
+    found = cli(made.folder, "person", "add", "eve", "--disable")
+    assert found.returncode == 1
+    assert "is empty, although this folder had one" in found.stderr
+    assert "Traceback" not in found.stderr

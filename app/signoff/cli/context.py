@@ -14,12 +14,22 @@ import typer
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.errors import ConfigurationFault, InvalidInput
-from signoff.runtime.folder import own_folder
+from signoff.runtime.folder import load_store, own_folder, save_store
+from signoff.store.database import is_server
 from signoff.wiring import Settings, open_remote
 
 TENANT = "default"
 Data = Annotated[
     Path, typer.Option("--data", envvar="SIGNOFF_DATA", help="Data folder of the installation.", show_default=True)
+]
+Store = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        envvar="SIGNOFF_STORE",
+        help="URL of a PostgreSQL database; remembered in the data folder.",
+        show_envvar=True,
+    ),
 ]
 As = Annotated[str, typer.Option("--as", envvar="SIGNOFF_USER", help="Login of the person who acts.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -71,6 +81,28 @@ def load_settings(folder: Path) -> Settings:
         _path(content.get("keys")),
         _path(content.get("checkpoints")),
     )
+
+
+def choose_store(data: Path, store: str) -> None:
+    """Remember on which server the data of a folder are.
+
+    Raises:
+        ConfigurationFault: it is no URL of PostgreSQL, or the data are in a file already.
+    """
+    if not store or store == load_store(data):
+        return
+    if not is_server(store):
+        raise ConfigurationFault(
+            f"'{store}' is not the URL of a PostgreSQL database.",
+            remedy="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; without --store the data are in a file.",
+        )
+    if Settings(data).database.exists():
+        raise ConfigurationFault(
+            f"The data of '{data}' are in a file.",
+            code="store_chosen",
+            remedy="Use another data folder for a server.",
+        )
+    save_store(data, store)
 
 
 def _path(text: object) -> Path | None:

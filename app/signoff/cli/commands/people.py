@@ -13,7 +13,9 @@ from signoff.cli.context import (
     As,
     Data,
     Json,
+    Store,
     actor,
+    choose_store,
     connected,
     load_settings,
     save_settings,
@@ -53,11 +55,13 @@ def add(
     disable: Annotated[bool, typer.Option("--disable", help="Close the account and its sessions.")] = False,
     login_as: As = "",
     data: Data = DEFAULT_DATA,
+    store: Store = "",
 ) -> None:
     """Create or change an account; what is not given stays as it is. Asks for the password.
 
     Works on a new data folder too. While the engine runs, --as names an administrator.
     """
+    choose_store(data, store)
     password = (
         ""
         if disable

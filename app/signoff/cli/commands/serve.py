@@ -12,10 +12,19 @@ from typing import Annotated
 
 import typer
 
-from signoff.cli.context import DEFAULT_DATA, Data, is_loopback, load_settings, machine_name, save_settings
+from signoff.cli.context import (
+    DEFAULT_DATA,
+    Data,
+    Store,
+    choose_store,
+    is_loopback,
+    load_settings,
+    machine_name,
+    save_settings,
+)
 from signoff.cli.output import explains_errors, say
 from signoff.errors import ConfigurationFault, Unavailable
-from signoff.runtime.folder import load_store, load_tokens, save_store
+from signoff.runtime.folder import load_tokens
 from signoff.runtime.lock import EngineLock
 from signoff.runtime.supervisor import Child, Supervisor, python_child, until_told_to_stop
 from signoff.store.database import is_server, shown
@@ -25,15 +34,6 @@ process_app = typer.Typer(hidden=True, help="One process of an installation; sta
 MODULE = "signoff.cli.main"
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)]
-Store = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        envvar="SIGNOFF_STORE",
-        help="URL of a PostgreSQL database; remembered in the data folder.",
-        show_envvar=True,
-    ),
-]
 Workers = Annotated[int, typer.Option("--workers", help="Worker processes.", min=0, max=64)]
 
 
@@ -107,28 +107,6 @@ def web_process(
     from signoff.cli.webserver import serve  # Panel takes seconds to import; only this process needs it
 
     serve(load_settings(data), host, port, origins=tuple(o for o in origins.split(",") if o), secure=secure, demo=demo)
-
-
-def choose_store(data: Path, store: str) -> None:
-    """Remember on which server the data of a folder are.
-
-    Raises:
-        ConfigurationFault: it is no URL of PostgreSQL, or the data are in a file already.
-    """
-    if not store or store == load_store(data):
-        return
-    if not is_server(store):
-        raise ConfigurationFault(
-            f"'{store}' is not the URL of a PostgreSQL database.",
-            remedy="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; without --store the data are in a file.",
-        )
-    if Settings(data).database.exists():
-        raise ConfigurationFault(
-            f"The data of '{data}' are in a file.",
-            code="store_chosen",
-            remedy=f"Move them with: signoff migrate-store URL --data {data}",
-        )
-    save_store(data, store)
 
 
 @explains_errors
