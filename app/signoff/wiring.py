@@ -217,17 +217,29 @@ def start_engine(
     port = LocalPort(writer, queries.find_password_hash)
     background: tuple[Service, ...] = ()
     if services:
-        pump = TimerPump(reader, writer, now)
-        watch = ServerWatch(writer, on_replaced) if is_server(where) else StoreWatch(settings.database, writer)
-        sealer = open_sealer(settings, Reader(reader, vault), writer, now)
-        notices = load_notice_settings(settings.folder)
-        relay = Relay(reader, writer, vault=vault, settings=notices)
-        postman = open_postman(reader, writer, now, notices, settings.folder)
-        relay.on_letters = postman.wake
-        background = (pump, Rescuer(reader, writer, now), relay, sealer, watch, postman)
+        background = _services(settings, reader, writer, vault, now, on_replaced)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)
+
+
+def _services(
+    settings: Settings,
+    reader: Database,
+    writer: Writer,
+    vault: Vault,
+    now: Callable[[], datetime],
+    on_replaced: Callable[[], object],
+) -> tuple[Service, ...]:
+    """What works in the background beside the writer."""
+    pump = TimerPump(reader, writer, now)
+    watch = ServerWatch(writer, on_replaced) if is_server(settings.where) else StoreWatch(settings.database, writer)
+    sealer = open_sealer(settings, Reader(reader, vault), writer, now)
+    notices = load_notice_settings(settings.folder)
+    relay = Relay(reader, writer, vault=vault, settings=notices)
+    postman = open_postman(reader, writer, now, notices, settings.folder)
+    relay.on_letters = postman.wake
+    return pump, Rescuer(reader, writer, now), relay, sealer, watch, postman
 
 
 def open_vault(settings: Settings) -> Vault:

@@ -277,3 +277,16 @@ def test_cancelling_with_compensation_over_the_wire(office: Office) -> None:
     office.signoff.operate("cancel_run", person("katherine"), TENANT, run_id, reason="No.", compensate=True)
     view = office.until_status(run_id, "cancelled")
     assert (view.state.steps["a"].status, view.state.steps["w"].status) == ("compensated", "cancelled")
+
+
+def test_a_text_with_nul_is_refused(office: Office) -> None:
+    """No database text can be relied on to hold one; values of runs can, they are JSON."""
+    office.publish(chain("works", call("a"), input=[{"name": "n"}]))
+    with pytest.raises(errors.InvalidInput, match="NUL"):
+        office.start("wor\0ks")
+    with pytest.raises(errors.InvalidInput, match="NUL"):
+        office.start("works", key="k\0", n="x")
+    run_id = office.start("works", n="a\0b")
+    office.until_status(run_id, "succeeded")
+    assert office.view(run_id).state.input == {"n": "a\0b"}
+    assert office.signoff.queries.list_runs(TENANT, text="\0").items == ()

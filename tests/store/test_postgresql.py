@@ -83,6 +83,7 @@ def test_values_come_back_as_they_went_in(database: Engine) -> None:
     with database.connect() as connection:
         row = connection.exec_driver_sql("SELECT ?::bigint, ?, ?::bytea, ?, ?::text, ?", values).one()
         assert tuple(row) == values
+        assert connection.exec_driver_sql("SELECT ?", ("a\0b",)).scalar() == "a\ufffdb"
         assert connection.exec_driver_sql("SELECT count(*) FROM run WHERE id < ? LIMIT ?", (5, 1)).scalar() == 0
 
 

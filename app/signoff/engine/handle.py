@@ -110,6 +110,8 @@ class Engine:
             handler = self._handlers.get(r.do)
             if handler is None:
                 raise NotFound(f"There is no request '{r.do[:60]}'.", remedy="Check its name.")
+            if any(isinstance(text, str) and "\0" in text for text in (r.key, r.tenant, r.actor.id, *r.args.values())):
+                raise InvalidInput("A text holds the character NUL.", remedy="Leave it out.")
             r.actor = self._authorise(tx, r)
             if r.key and r.origin == "client":
                 return self._once(tx, r, handler)

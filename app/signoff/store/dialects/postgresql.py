@@ -25,6 +25,7 @@ from signoff.store.dialects.postgresql_writing import WriteConnection
 try:
     import psycopg
     from psycopg.types.numeric import Int8BinaryDumper
+    from psycopg.types.string import StrDumperUnknown
 except ImportError:  # the extra is not installed; said where a server is opened
     psycopg = None  # type: ignore[assignment]
 
@@ -74,6 +75,13 @@ if psycopg is not None:
             """As usual, and returns the cursor, as SQLite's does."""
             super().executemany(translated(query) if isinstance(query, str) else query, params_seq, **options)
             return self
+
+    class TextDumper(StrDumperUnknown):
+        """Texts; the server's cannot hold the character NUL, so U+FFFD stands for it."""
+
+        def dump(self, obj: str) -> Any:
+            """As usual."""
+            return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
 
 
 class Columns(PGDDLCompiler):
@@ -133,6 +141,7 @@ def open_engine(where: str, *, read_only: bool = False, busy_s: float = 5.0) -> 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
         connection.adapters.register_dumper(int, Int8BinaryDumper)
+        connection.adapters.register_dumper(str, TextDumper)
         for name, value in _GIVE_BACK:
             connection.execute("SELECT set_config(?, ?, false)", (name, value))
         connection.commit()

@@ -71,6 +71,8 @@ def list_runs(
     if definition:
         where.append("d.name=?")
         extra.append(definition)
+    if "\0" in text:
+        return []  # no stored text has one, and SQLite would read the pattern up to it only
     if text:
         where.append(f"({' OR '.join(f"{c} LIKE ? ESCAPE '!'" for c in _SEARCHED)})")
         extra += [f"%{re.sub('[!%_]', r'!\g<0>', text.lower())}%"] * len(_SEARCHED)
