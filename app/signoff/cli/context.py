@@ -100,7 +100,7 @@ def choose_store(data: Path, store: str) -> None:
         raise ConfigurationFault(
             f"The data of '{data}' are in a file.",
             code="store_chosen",
-            remedy="Use another data folder for a server.",
+            remedy=f"Move them with: signoff migrate-store URL --data {data}",
         )
     save_store(data, store)
 

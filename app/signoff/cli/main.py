@@ -14,6 +14,7 @@ from signoff.cli.commands import (
     doctor,
     importing,
     letters,
+    moving,
     people,
     runs,
     serve,
@@ -50,6 +51,7 @@ app.command("return")(runs.send_back)
 app.command()(runs.withdraw)
 app.command()(runs.submit)
 app.command()(doctor.doctor)
+app.command()(moving.migrate_store)
 app.command()(verify.verify)
 app.add_typer(serve.process_app, name="process")
 

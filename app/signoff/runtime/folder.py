@@ -57,6 +57,22 @@ def save_store(folder: Path, url: str) -> None:
     temporary.replace(folder / STORE_FILE)
 
 
+def leave_file(folder: Path, database: Path, url: str) -> Path:
+    """From now on the data of a folder are on a server; the file stays under another name, which is returned."""
+    save_store(folder, url)
+    kept = database.with_name(f"{database.name}.moved")
+    if database.exists():
+        database.replace(kept)
+    return kept
+
+
+def leave_server(folder: Path) -> Path:
+    """From now on the data of a folder are in its file; the URL stays under another name, which is returned."""
+    kept = folder / f"{STORE_FILE}.moved"
+    (folder / STORE_FILE).replace(kept)
+    return kept
+
+
 def _write(path: Path, text: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w") as file:

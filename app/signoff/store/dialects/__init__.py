@@ -85,6 +85,9 @@ class Dialect(Protocol):
     def turns(self, where: Any) -> Callable[[Any, int], AbstractContextManager[None]]:
         """For several writers of task graphs: given cursor and graph, holds the turn of one of them."""
 
+    def count_on(self, cursor: Any, tables: Sequence[str]) -> None:
+        """After rows came in with their ids: new ones follow them."""
+
     def is_away(self, error: BaseException | None) -> bool:
         """Whether a driver's error says that nobody answers."""
 

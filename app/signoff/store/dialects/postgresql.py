@@ -206,6 +206,15 @@ def turns(where: str) -> Callable[[Any, int], AbstractContextManager[None]]:
     return turn
 
 
+def count_on(cursor: Any, tables: Sequence[str]) -> None:
+    """Sequences go on after the largest id."""
+    for table in tables:
+        cursor.execute(
+            f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), coalesce(max(id), 1), count(*) > 0) FROM {table}",
+            (),
+        )
+
+
 def is_away(error: BaseException | None) -> bool:
     """Whether the connection was lost, or none could be made."""
     return isinstance(error, psycopg.OperationalError)

@@ -177,6 +177,10 @@ def turns(where: str | Path) -> Callable[[Any, int], AbstractContextManager[None
     return turn
 
 
+def count_on(cursor: Any, tables: Sequence[str]) -> None:
+    """SQLite counts on from the largest id by itself."""
+
+
 def is_away(error: BaseException | None) -> bool:
     """A file is there or is not."""
     return False
