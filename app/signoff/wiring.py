@@ -137,6 +137,7 @@ class Running:
         password: str = "",
         email: str = "",
         active: bool = True,
+        kind: str = "",
         tenant: str = "default",
     ) -> None:
         """Create or change an account with the authority of the installation itself (set-up, tests, CLI).
@@ -150,6 +151,7 @@ class Running:
             "roles": None if roles is None else list(roles),
             "groups": None if groups is None else list(groups),
             "active": active,
+            "kind": kind,
         }
         install = Actor("system", "installation", "Installation", "cli")
         request = read_request(

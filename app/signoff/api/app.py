@@ -8,13 +8,14 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from signoff import __version__
+from signoff.api.limits import Limits
 from signoff.api.problems import handle_error, problem
-from signoff.api.routes import audit, bulk, definitions, inbox, letters, runs, session, signals
+from signoff.api.routes import access, audit, bulk, definitions, inbox, letters, runs, session, signals
 from signoff.engine.client import Signoff
 from signoff.errors import InvalidInput, SignoffError
 
 
-def create_api(signoff: Signoff) -> FastAPI:
+def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     """The API, to be mounted at `/api`; its description is at `/api/openapi.json`."""
     api = FastAPI(
         title="Signoff",
@@ -25,7 +26,8 @@ def create_api(signoff: Signoff) -> FastAPI:
         openapi_url="/openapi.json",
     )
     api.state.signoff_api = signoff
-    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters):
+    api.state.limits = limits or Limits()
+    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

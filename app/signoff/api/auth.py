@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from signoff.api.limits import Limits
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
-from signoff.engine.permissions import permitted, who_may, words_of
+from signoff.engine.permissions import who_may, words_of
 from signoff.engine.views import Person
 from signoff.errors import Forbidden, NotSignedIn
 
@@ -18,40 +19,58 @@ bearer = HTTPBearer(auto_error=False, description="The token answered by POST /a
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 
 
-def signoff_of(request: Request) -> Signoff:
-    """The engine's face of this application."""
-    found: Signoff = request.app.state.signoff_api
-    return found
-
-
-Face = Annotated[Signoff, Depends(signoff_of)]
-
-
-def caller(signoff: Face, credentials: Credentials) -> Person:
-    """The person behind the token.
+def caller(request: Request, credentials: Credentials) -> Person:
+    """The account behind the bearer: a person's session, or a program's token.
 
     Raises:
-        NotSignedIn: no token, or one that is not valid (any more).
+        NotSignedIn: no bearer, or one that is not valid (any more).
+        Unavailable: too many bad ones came from this address.
     """
-    person = signoff.queries.find_session(credentials.credentials) if credentials else None
+    signoff: Signoff = request.app.state.signoff_api
+    limits: Limits = request.app.state.limits
+    address = request.client.host if request.client else ""
+    person = signoff.queries.find_caller(credentials.credentials) if credentials else None
     if person is None:
+        if credentials:
+            limits.bad_bearer(address)
         raise NotSignedIn("This needs a valid bearer token.", remedy="Get one with POST /api/session.")
+    if person.token and not signoff.queries.is_used_lately(person.tenant, person.token, NOTED_S):
+        face = signoff.with_token(person.token)
+        face.do("touch_token", actor_of(person), person.tenant, id=person.token)
     return person
 
 
 Caller = Annotated[Person, Depends(caller)]
 
 
+def signoff_of(request: Request, person: Caller) -> Signoff:
+    """The engine's face of this application, for this caller."""
+    found: Signoff = request.app.state.signoff_api
+    return found.with_token(person.token) if person.token else found
+
+
+def open_signoff(request: Request) -> Signoff:
+    """The engine's face for those who have not signed in yet."""
+    found: Signoff = request.app.state.signoff_api
+    return found
+
+
+Face = Annotated[Signoff, Depends(signoff_of)]
+OpenFace = Annotated[Signoff, Depends(open_signoff)]
+NOTED_S = 60.0
+"""How exactly the last use of a token is kept."""
+
+
 def actor_of(person: Person) -> Actor:
     """The caller as the engine records them."""
-    return Actor("person", person.login, person.name, "api")
+    return Actor(person.kind, person.login, person.name, "api")
 
 
 def may(name: str) -> Callable[[Person], Person]:
     """A dependency that lets in only callers whose roles permit `name`."""
 
     def check(person: Caller) -> Person:
-        if name not in permitted(person.roles):
+        if name not in person.may:
             raise Forbidden(
                 f"Expected to {words_of(name)}, but that takes the role {who_may(name)}.",
                 remedy="Ask someone who has it.",

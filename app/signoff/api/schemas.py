@@ -20,6 +20,27 @@ class SignIn(Body):
     password: str = Field(max_length=1000)
 
 
+class NewToken(Body):
+    """A token for a program; `login` names a service account, by default the caller's own."""
+
+    name: str = Field(min_length=1, max_length=100)
+    scopes: list[str] = Field(min_length=1, max_length=100, description="Names that GET /me lists as `may`.")
+    days: float = Field(default=90, gt=0, le=400)
+    login: str = Field(default="", max_length=200)
+
+
+class SavePerson(Body):
+    """An account; what is left out stays as it is."""
+
+    name: str = Field(default="", max_length=200)
+    email: str = Field(default="", max_length=200)
+    roles: list[str] | None = Field(default=None, max_length=20)
+    groups: list[str] | None = Field(default=None, max_length=200)
+    password: str = Field(default="", max_length=1000)
+    active: bool = True
+    kind: str = Field(default="", max_length=20, description="`person` or `service`; only of a new account.")
+
+
 class NewDraft(Body):
     """A new definition; `document["name"]` is its name."""
 

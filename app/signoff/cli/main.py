@@ -8,6 +8,7 @@ import typer
 
 from signoff import __version__
 from signoff.cli.commands import (
+    access,
     audit,
     bulk,
     definitions,
@@ -40,6 +41,8 @@ app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")
 app.add_typer(letters.app, name="letters")
 app.add_typer(people.app, name="person")
+app.add_typer(access.app, name="token")
+app.command()(access.sessions)
 app.add_typer(audit.app, name="audit")
 runs.app.command()(verify.replay)
 runs.app.command()(bulk.bulk)

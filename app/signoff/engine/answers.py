@@ -20,6 +20,7 @@ class Answers:
 
     def __init__(self, port: Port) -> None:
         self.port = port
+        self.token = 0
 
     def do(self, what: str, actor: Actor, tenant: str, /, *, idempotency_key: str = "", **args: Any) -> dict[str, Any]:
         """Send any request by name; the other methods are its typed forms."""
@@ -30,6 +31,7 @@ class Answers:
                 "actor": {"kind": actor.kind, "id": actor.id, "name": actor.name, "channel": actor.channel},
                 "key": idempotency_key,
                 "args": args,
+                **({"token": self.token} if self.token else {}),
             }
         )
 

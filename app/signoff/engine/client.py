@@ -37,6 +37,12 @@ class Signoff(Answers):
         self.queries = queries
         self.feed = feed
 
+    def with_token(self, number: int) -> Signoff:
+        """The same, for a program that came with a token: every request is checked against its scopes too."""
+        other = Signoff(self.port, self.queries, self.feed)
+        other.token = number
+        return other
+
     # Definitions
 
     def create_draft(
@@ -198,9 +204,10 @@ class Signoff(Answers):
 
     # People
 
-    def sign_in(self, tenant: str, login: str, password: str, *, address: str = "") -> dict[str, Any]:
+    def sign_in(self, tenant: str, login: str, password: str, *, address: str = "", agent: str = "") -> dict[str, Any]:
         """Check a password; answers {"session": secret, "expires_at", "login"}. NotSignedIn when it is wrong."""
-        return self.do("sign_in", Actor("person", login, channel="web"), tenant, password=password, address=address)
+        who = Actor("person", login, channel="web")
+        return self.do("sign_in", who, tenant, password=password, address=address, agent=agent[:200])
 
     def sign_out(self, tenant: str, session: str) -> None:
         """End a session everywhere."""

@@ -10,6 +10,7 @@ from typing import Any
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
 from signoff.engine import (
+    access_requests,
     audit_requests,
     bulk_requests,
     definition_requests,
@@ -40,6 +41,8 @@ ENGINE_REQUESTS = frozenset(
 OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
 SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
 """Faults of the store that a caller is told in their own words."""
+NEVER_KEPT = frozenset({"sign_in", "create_token"})
+"""Their answers hold a secret, so that they are not remembered under an idempotency key."""
 
 
 class Engine:
@@ -62,6 +65,7 @@ class Engine:
             **bulk_requests.HANDLERS,
             **audit_requests.HANDLERS,
             **people_requests.handlers(),
+            **access_requests.HANDLERS,
         }
 
     def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
@@ -113,7 +117,7 @@ class Engine:
             if any(isinstance(text, str) and "\0" in text for text in (r.key, r.tenant, r.actor.id, *r.args.values())):
                 raise InvalidInput("A text holds the character NUL.", remedy="Leave it out.")
             r.actor = self._authorise(tx, r)
-            if r.key and r.origin == "client":
+            if r.key and r.origin == "client" and r.do not in NEVER_KEPT:
                 return self._once(tx, r, handler)
             return handler(tx, r)
         except SignoffError as error:
@@ -143,7 +147,9 @@ class Engine:
                 f"Expected to {words_of(r.do)}, but that takes the role {who_may(r.do)}.",
                 remedy="Ask someone who has it.",
             )
-        return Actor("person", account.login, account.name, r.actor.channel)
+        if r.token:
+            access_requests.check_token(tx, r, account)
+        return Actor(account.kind, account.login, account.name, r.actor.channel)
 
     def _once(
         self, tx: Transaction, r: Request, handler: Callable[[Transaction, Request], dict[str, Any]]

@@ -17,11 +17,13 @@ from signoff.engine.permissions import ROLES
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import InvalidInput, NotSignedIn, Unavailable
+from signoff.store import access
 from signoff.store import people as p
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
 SESSION_HOURS = 12
+KINDS = ("person", "service")
 MAX_FAILURES = 8
 MAX_FAILURES_PER_LOGIN = 40
 MAX_FAILURES_PER_ADDRESS = 100
@@ -108,8 +110,11 @@ def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
     secret = secrets.token_urlsafe(32)
     expires = tx.now + timedelta(hours=SESSION_HOURS)
 
+    at, agent = to_micros(tx.now), str(r.args.get("agent") or "")[:200]
+    session = access.Session("", login, at, to_micros(expires), address, agent, "password", at)
+
     def write(journal: Any) -> None:
-        p.add_session(journal, secret, r.tenant, login, to_micros(tx.now), to_micros(expires), address)
+        access.add_session(journal, secret, r.tenant, session)
         _audit(tx, r, "sign_in", login, "done", "")
 
     tx.direct(write)
@@ -118,7 +123,7 @@ def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
 
 def sign_out(tx: Transaction, r: Request) -> Answer:
     """End a session."""
-    tx.direct(lambda journal: p.remove_session(journal, r.tenant, required(r.args, "session")))
+    tx.direct(lambda journal: access.remove_session(journal, r.tenant, required(r.args, "session")))
     return ok()
 
 
@@ -136,6 +141,7 @@ def save_person(tx: Transaction, r: Request) -> Answer:
     if not login or unknown or not all(isinstance(g, str) for g in groups):
         what = f"Roles that do not exist: {', '.join(map(str, unknown))}." if unknown else "A login is needed."
         raise InvalidInput(what, remedy=f"Roles: {', '.join(ROLES)}.")
+    kind = str(r.args.get("kind") or (old.kind if old else "person"))
     account = p.Account(
         login,
         str(r.args.get("name") or (old.name if old else login))[:200],
@@ -143,16 +149,29 @@ def save_person(tx: Transaction, r: Request) -> Answer:
         str(r.context or (old.password_hash if old else "")),
         tuple(roles),
         r.args.get("active") is not False,
+        old.kind if old else kind,
     )
+    if kind not in KINDS or (account.kind == "service" and account.password_hash):
+        raise InvalidInput(
+            "An account is of a person or of a service; services have no password.", remedy="Correct it."
+        )
 
     def write(journal: Any) -> None:
         p.save_account(journal, r.tenant, account, tuple(groups), to_micros(tx.now))
+        if old is not None and _lost_trust(old, account):
+            access.remove_sessions(journal, r.tenant, login)
         _audit(tx, r, "save_person", login, "done", f"roles {' '.join(roles)}; groups {' '.join(groups)}")
 
     tx.direct(write)
     tx.people_changed(r.tenant)
     _look_at_open_approvals(tx, r.tenant, login)
     return ok(login=login)
+
+
+def _lost_trust(old: p.Account, new: p.Account) -> bool:
+    """Whether sessions that stand must end: the account was closed, or has other roles or another password."""
+    before, after = (set(a.roles) for a in (old, new))
+    return not new.active or before != after or bool(old.password_hash and old.password_hash != new.password_hash)
 
 
 def _look_at_open_approvals(tx: Transaction, tenant: str, login: str) -> None:

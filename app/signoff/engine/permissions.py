@@ -46,6 +46,12 @@ MAY: dict[str, frozenset[str]] = {
     "read_runs": frozenset({"starter", "approver", "operator", "auditor", "administrator", "designer", "publisher"}),
     "read_all_runs": frozenset({"operator", "auditor", "administrator"}),
     "read_definitions": frozenset(ROLES),
+    "read_inbox": frozenset(ROLES),
+    "read_people": frozenset({"administrator", "auditor"}),
+    "create_token": frozenset(ROLES),
+    "revoke_token": frozenset(ROLES),
+    "end_sessions": frozenset(ROLES),
+    "touch_token": frozenset(ROLES),
     "save_person": frozenset({"administrator"}),
     "export_audit": frozenset({"auditor", "administrator"}),
     "hold_run": frozenset({"auditor", "administrator"}),
@@ -53,6 +59,20 @@ MAY: dict[str, frozenset[str]] = {
     "rotate_keys": frozenset({"administrator"}),
     "rewrap_keys": frozenset({"administrator"}),
 }
+
+NOT_BY_TOKEN = frozenset(
+    {
+        "create_token",
+        "revoke_token",
+        "end_sessions",
+        "touch_token",
+        "save_person",
+        "open_link",
+        "erase_run",
+        "rotate_keys",
+    }
+)
+"""What no program may do with a token, whatever its account may: it takes a person who signed in."""
 
 
 def permitted(roles: Collection[str]) -> frozenset[str]:
@@ -75,6 +95,9 @@ WORDS = {
     "replay_dead_letter": "replay a dead letter",
     "read_dead_letters": "read the dead letters",
     "open_link": "follow a link",
+    "read_inbox": "read an inbox",
+    "read_people": "read the list of accounts",
+    "end_sessions": "end sessions",
     "read_deliveries": "look at letters that were sent",
     "retry_delivery": "send a letter again",
     "confirm_effect": "say that a call happened",

@@ -16,12 +16,12 @@ from signoff.core.plan import Plan
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
+from signoff.engine.access_queries import AccessQueries
 from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
 from signoff.engine.notice_queries import NoticeQueries
-from signoff.engine.permissions import permitted
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
@@ -29,7 +29,6 @@ from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.known import load_known
-from signoff.store.people import hash_secret
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
 from signoff.store.reads.reader import Reader
@@ -39,7 +38,7 @@ from signoff.store.times import from_micros, from_micros_or_none, to_micros
 MAX_PAGE = 200
 
 
-class Queries(DefinitionQueries, WorkQueries, NoticeQueries):
+class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
     """Reads of one installation."""
 
     def __init__(
@@ -65,20 +64,6 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries):
 
     # People
 
-    def find_session(self, secret: str) -> Person | None:
-        """The person a session secret belongs to, while it and the account are valid."""
-        token_hash = hash_secret(secret)
-        found = d.find_session(self._reader, token_hash, to_micros(self._now()))
-        if found is None:
-            return None
-        tenant, login, name, email, roles = found
-        groups = tuple(g for g, member, _ in d.list_memberships(self._reader, tenant) if member == login)
-        return Person(tenant, login, name, email, tuple(roles.split()), groups, session_id=token_hash[:16])
-
-    def find_password_hash(self, tenant: str, login: str) -> str | None:
-        """For the receiver of sign-in requests only; never shown."""
-        return d.find_password_hash(self._reader, tenant, login)
-
     def list_people(self, tenant: str) -> list[Person]:
         """All accounts."""
         groups = self.list_groups(tenant)
@@ -91,6 +76,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries):
                 tuple(p[3].split()),
                 tuple(g for g, m in groups.items() if p[0] in m),
                 bool(p[4]),
+                kind=p[5],
             )
             for p in d.list_people(self._reader, tenant)
         ]
@@ -169,7 +155,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries):
             raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
         record, state = found
         plan = self._plans.get(record.version_id)
-        may = permitted(reader.roles) if reader else ALL_ACTIONS
+        may = reader.may if reader else ALL_ACTIONS
         layout = load(d.get_version(self._reader, record.version_id)[4]) or {}
         explanation = explain(
             plan,
@@ -354,7 +340,7 @@ def _signal_view(row: tuple[Any, ...]) -> SignalView:
 
 def only_for(reader: Person | None) -> str | None:
     """The login to whose own runs (started, or asked in) a reader is limited; None for those who see all."""
-    return None if reader is None or "read_all_runs" in permitted(reader.roles) else reader.login
+    return None if reader is None or "read_all_runs" in reader.may else reader.login
 
 
 def _read_cursor(cursor: str | None, parts: int) -> list[int] | None:

@@ -19,7 +19,10 @@ Reply = Callable[[dict[str, Any]], None]
 
 @dataclass(slots=True)
 class Request:
-    """One request with the way to answer it. `origin` is `client`, `worker` or `engine`, set by the receiver."""
+    """One request with the way to answer it. `origin` is `client`, `worker` or `engine`, set by the receiver.
+
+    `token` is the number of the program's token that was given, 0 where a person signed in.
+    """
 
     do: str
     tenant: str
@@ -28,6 +31,7 @@ class Request:
     reply: Reply
     key: str = ""
     origin: str = "client"
+    token: int = 0
     context: Any = None
 
     def digest(self) -> str:

@@ -12,6 +12,7 @@ from signoff.core.plan import Plan
 from signoff.core.problem import Problem
 from signoff.core.progress import Progress
 from signoff.core.states import RunState
+from signoff.engine.permissions import permitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,10 @@ class Page[T]:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A signed-in or listed account. `roles` are those of `signoff.engine.permissions`."""
+    """A signed-in or listed account. `roles` are those of `signoff.engine.permissions`.
+
+    `scopes` and `token` are set where a program came with a token instead of a session.
+    """
 
     tenant: str
     login: str
@@ -34,6 +38,15 @@ class Person:
     groups: tuple[str, ...] = ()
     active: bool = True
     session_id: str = ""
+    kind: str = "person"
+    scopes: tuple[str, ...] | None = None
+    token: int = 0
+
+    @property
+    def may(self) -> frozenset[str]:
+        """Requests that the roles permit, and, where a program's token was given, its scopes as well."""
+        allowed = permitted(self.roles)
+        return allowed if self.scopes is None else allowed & set(self.scopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,3 +286,32 @@ class DeliveryView:
     due: datetime
     created_at: datetime
     changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """One of a person's own sessions; `is_this` is the one that asks."""
+
+    id: str
+    created_at: datetime
+    expires_at: datetime
+    confirmed_at: datetime
+    address: str
+    agent: str
+    method: str
+    is_this: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A program's token, without its secret: `good`, `expired`, `revoked`, or `closed` with its account."""
+
+    id: int
+    login: str
+    name: str
+    scopes: tuple[str, ...]
+    status: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime
+    used_at: datetime | None

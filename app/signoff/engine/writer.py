@@ -179,6 +179,7 @@ def read_request(
         reply=reply,
         key=str(message.get("key") or ""),
         origin=origin,
+        token=message["token"] if isinstance(message.get("token"), int) else 0,
     )
     password, link = args.pop("password", None), args.pop("link", None)
     if request.do in LINKED:

@@ -21,17 +21,18 @@ class Account:
     password_hash: str
     roles: tuple[str, ...]
     active: bool
+    kind: str = "person"
 
 
 def _account(row: tuple[Any, ...]) -> Account:
-    login, name, email, password_hash, roles, active = row
-    return Account(login, name, email, password_hash, tuple(roles.split()), bool(active))
+    login, name, email, password_hash, roles, active, kind = row
+    return Account(login, name, email, password_hash, tuple(roles.split()), bool(active), kind)
 
 
 def find_account(journal: Journal, tenant: str, login: str) -> Account | None:
     """An account by login (logins are stored in lower case)."""
     found = journal.rows(
-        "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? AND login=?",
+        "SELECT login, name, email, password_hash, roles, active, kind FROM person WHERE tenant=? AND login=?",
         (tenant, login.casefold()),
     )
     return _account(found[0]) if found else None
@@ -41,8 +42,8 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
     """Create or replace an account and its memberships."""
     login = account.login.casefold()
     journal.write(
-        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at)"
-        " VALUES (?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
+        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at, kind)"
+        " VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
         " password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
         (
             tenant,
@@ -53,13 +54,12 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
             " ".join(account.roles),
             account.active,
             at,
+            account.kind,
         ),
     )
     journal.write("DELETE FROM membership WHERE tenant=? AND login=?", (tenant, login))
     for group in groups:
         journal.write("INSERT INTO membership(tenant, group_name, login) VALUES (?,?,?)", (tenant, group, login))
-    if not account.active:
-        journal.write("DELETE FROM session WHERE tenant=? AND login=?", (tenant, login))
     journal.write(
         "INSERT INTO setting(tenant, name, value) VALUES (?, 'directory_version', '1')"
         " ON CONFLICT(tenant, name) DO UPDATE SET value = CAST(setting.value AS INTEGER) + 1",
@@ -94,7 +94,7 @@ def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, 
     accounts = {
         r[0]: _account(r)
         for r in journal.rows(
-            "SELECT login, name, email, password_hash, roles, active FROM person WHERE tenant=? ORDER BY login",
+            "SELECT login, name, email, password_hash, roles, active, kind FROM person WHERE tenant=? ORDER BY login",
             (tenant,),
         )
     }
@@ -108,20 +108,6 @@ def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, 
 def hash_secret(secret: str) -> str:
     """How session secrets (128 random bits or more) are stored."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def add_session(journal: Journal, secret: str, tenant: str, login: str, at: int, expires_at: int, address: str) -> None:
-    """Remember a session; expired ones of anybody are removed on the way."""
-    journal.write("DELETE FROM session WHERE expires_at < ?", (at,))
-    journal.write(
-        "INSERT INTO session(token_hash, tenant, login, created_at, expires_at, address) VALUES (?,?,?,?,?,?)",
-        (hash_secret(secret), tenant, login, at, expires_at, address),
-    )
-
-
-def remove_session(journal: Journal, tenant: str, secret: str) -> None:
-    """End a session."""
-    journal.write("DELETE FROM session WHERE tenant=? AND token_hash=?", (tenant, hash_secret(secret)))
 
 
 def find_request(journal: Journal, tenant: str, key: str) -> tuple[str, dict[str, Any]] | None:

@@ -25,6 +25,7 @@ from signoff.web.headers import SecurityHeaders, outcome
 from signoff.web.live import Live
 from signoff.web.pages import PAGES
 from signoff.web.plain import answer_page, status_of
+from signoff.web.routes.access import access_router
 from signoff.web.routes.decide import decide_router, withdraw_router
 from signoff.web.routes.evidence import evidence_router
 from signoff.web.routes.link import link_router
@@ -62,6 +63,7 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
     app.include_router(submit_router(site))
     app.include_router(evidence_router(site))
     app.include_router(link_router(site))
+    app.include_router(access_router(site))
     for router in settings.routers:
         app.include_router(router, prefix="/api")
     _serve_files(app)

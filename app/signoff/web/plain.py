@@ -12,14 +12,21 @@ from signoff.web.settings import THEME_COOKIE
 
 NAV = (
     '<nav aria-label="Main"><a href="/inbox">Inbox</a><a href="/runs">Runs</a>'
-    '<a href="/definitions">Definitions</a></nav>'
+    '<a href="/definitions">Definitions</a><a href="/account">Account</a></nav>'
 )
 
 
 def plain_page(
-    request: Request, title: str, body: str, *, status: int = 200, nav: bool = True, wide: bool = False
+    request: Request,
+    title: str,
+    body: str,
+    *,
+    status: int = 200,
+    nav: bool = True,
+    wide: bool = False,
+    roomy: bool = False,
 ) -> HTMLResponse:
-    """A whole page around `body`, which must already be safe HTML."""
+    """A whole page around `body`, which must already be safe HTML; `roomy` has space for tables."""
     theme = request.cookies.get(THEME_COOKIE, "")
     chosen = f' data-theme="{theme}"' if theme in ("dark", "light") else ""
     return HTMLResponse(
@@ -27,7 +34,7 @@ def plain_page(
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg">
 <link rel="stylesheet" href="{address("plain.css")}"><script src="{address("page.js")}"></script></head><body>
 <header><a href="/">Signoff</a>{NAV if nav else ""}</header>
-<main{' class="wide"' if wide else ""}>{body}</main></body></html>""",
+<main class="{"roomy" if roomy else "wide" if wide else ""}">{body}</main></body></html>""",
         status_code=status,
     )
 

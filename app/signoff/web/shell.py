@@ -50,7 +50,12 @@ THEME = {
     "light": _theme("#3448b5", "#ffffff", "#f5f6f9", "#1b2333"),
     "dark": _theme("#9fb0ff", "#171a21", "#101319", "#e7eaf1"),
 }
-NAV = (("Inbox", "/inbox", "inbox"), ("Runs", "/runs", "runs"), ("Definitions", "/definitions", "definitions"))
+NAV = (
+    ("Inbox", "/inbox", "inbox"),
+    ("Runs", "/runs", "runs"),
+    ("Definitions", "/definitions", "definitions"),
+    ("Account", "/account", "account"),
+)
 COUNT_PAUSE_MS = 700
 
 
@@ -151,7 +156,8 @@ def _demo_line(visitor: Visitor) -> list[Any]:
 
 def _who(visitor: Visitor) -> str:
     demo = '<span class="demo">Demo</span>' if visitor.site.settings.demo else ""
-    name = f'<span class="name" title="{esc(", ".join(visitor.person.roles))}">{label(visitor.person.name)}</span>'
+    roles = esc(", ".join(visitor.person.roles))
+    name = f'<a class="name" href="/account" title="Your account: {roles}">{label(visitor.person.name)}</a>'
     return f"""<div class="who">{demo}{name}
 <form method="post" action="/logout"><input type="hidden" name="token" value="{visitor.visit.form_token}">
 <button>Sign out</button></form></div>"""

@@ -13,7 +13,6 @@ import panel as pn
 
 from signoff import errors
 from signoff.core.states import Actor
-from signoff.engine.permissions import permitted
 from signoff.engine.views import Person
 from signoff.web.live import Live
 from signoff.web.session import Gate, OpenPages, Visit
@@ -97,7 +96,7 @@ class Visitor:
     @property
     def may(self) -> frozenset[str]:
         """Requests that the person's roles permit."""
-        return permitted(self.person.roles)
+        return self.person.may
 
     def name_of(self, login: str) -> str:
         """The display name of an account, or the login where there is none."""

@@ -123,6 +123,8 @@ def compare(
 def list_versions(name: str, signoff: Face, person: Caller) -> list[dict[str, Any]]:
     """All published versions, newest first, without their content."""
     found = signoff.queries.list_versions(person.tenant, name)
+    if not found and signoff.queries.find_draft(person.tenant, name) is None:
+        raise NotFound(f"There is no definition '{name[:60]}'.", remedy="Check the name.")
     return [plain(v, _COMPILED | {"document", "layout"}) for v in found]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from signoff.api.auth import Caller, Face, actor_of
+from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
 from signoff.api.routes.runs import Key
 from signoff.api.schemas import Decision, Return, Submission, Withdrawal
@@ -17,7 +17,7 @@ from signoff.errors import NotFound
 router = APIRouter(tags=["inbox"])
 
 
-@router.get("/inbox", summary="List open approvals and forms")
+@router.get("/inbox", summary="List open approvals and forms", dependencies=[allowed("read_inbox")])
 def list_inbox(
     signoff: Face, person: Caller, cursor: str | None = None, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def list_inbox(
     return answer
 
 
-@router.get("/inbox/{run_id}/{step}", summary="Read an approval or a form")
+@router.get("/inbox/{run_id}/{step}", summary="Read an approval or a form", dependencies=[allowed("read_inbox")])
 def read(run_id: str, step: str, signoff: Face, person: Caller) -> dict[str, Any]:
     """Exactly what is shown, with the fields of a form; 404 for whoever is not asked."""
     found = signoff.queries.find_task(person.tenant, person.login, run_id, step)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Response
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
+from signoff.api.limits import Braked
 from signoff.api.plain import plain
 from signoff.api.schemas import Cancel, Complete, EditInput, NewRun, Operate, Reassign, Replay, Resolve, Retry, Skip
 from signoff.core.states import RunStatus
@@ -18,8 +19,11 @@ Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200)]
 
 
 @router.post("/runs", summary="Start a run", status_code=201)
-def start(body: NewRun, response: Response, signoff: Face, person: Caller, key: Key = "") -> dict[str, Any]:
+def start(
+    body: NewRun, response: Response, signoff: Face, person: Caller, limits: Braked, key: Key = ""
+) -> dict[str, Any]:
     """201 for a new run, 200 with the same id for a repeated idempotency key."""
+    limits.starts.take(f"{person.tenant} {person.login}", "starts")
     answer = signoff.start_run(
         actor_of(person),
         person.tenant,
@@ -38,6 +42,7 @@ def start(body: NewRun, response: Response, signoff: Face, person: Caller, key: 
 def list_runs(
     signoff: Face,
     person: Caller,
+    limits: Braked,
     status: str = "",
     definition: str = "",
     text: Annotated[str, Query(max_length=200)] = "",
@@ -47,6 +52,8 @@ def list_runs(
     """The most recently changed first; pass `next_cursor` to go on."""
     if status and status not in set(RunStatus):
         raise InvalidInput(f"There is no status '{status[:40]}'.", remedy=f"Use one of: {', '.join(RunStatus)}.")
+    if text:
+        limits.searches.take(f"{person.tenant} {person.login}", "searches")
     page = signoff.queries.list_runs(
         person.tenant, status=status, definition=definition, text=text, cursor=cursor, limit=limit, reader=person
     )

@@ -40,9 +40,10 @@ def list_people(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
         print_json(people)
     else:
         rows = [
-            (p.login, p.name, " ".join(p.roles), " ".join(p.groups), "" if p.active else "disabled") for p in people
+            (p.login, p.name, p.kind, " ".join(p.roles), " ".join(p.groups), "" if p.active else "disabled")
+            for p in people
         ]
-        print_table(("login", "name", "roles", "groups", ""), rows, "There are no accounts.")
+        print_table(("login", "name", "kind", "roles", "groups", ""), rows, "There are no accounts.")
 
 
 @app.command()
@@ -52,6 +53,8 @@ def add(
     name: Annotated[str, typer.Option("--name", help="Name that people see.")] = "",
     role: Annotated[list[str] | None, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.")] = None,
     group: Annotated[list[str] | None, typer.Option("--group", help="Group of approvers.")] = None,
+    email: Annotated[str, typer.Option("--email", help="Address for mail.")] = "",
+    service: Annotated[bool, typer.Option("--service", help="A program: no password, only tokens.")] = False,
     disable: Annotated[bool, typer.Option("--disable", help="Close the account and its sessions.")] = False,
     login_as: As = "",
     data: Data = DEFAULT_DATA,
@@ -64,7 +67,7 @@ def add(
     choose_store(data, store)
     password = (
         ""
-        if disable
+        if disable or service
         else typer.prompt(
             "Password (empty keeps the old one)",
             hide_input=True,
@@ -75,7 +78,8 @@ def add(
     )
     if not settings_file(data).exists():
         save_settings(Settings(data))
-    given = {"name": name, "roles": role, "groups": group, "active": not disable, "password": password}
+    given = {"name": name, "email": email, "roles": role, "groups": group, "active": not disable}
+    given |= {"password": password, "kind": "service" if service else ""}
     _save(load_settings(data), login, login_as, given)
     say(f"Account '{login}' is saved.")
 

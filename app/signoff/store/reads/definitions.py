@@ -58,9 +58,9 @@ def get_version(reader: Reader, version_id: int) -> tuple[Any, ...]:
 
 
 def find_session(reader: Reader, token_hash: str, now: int) -> tuple[Any, ...] | None:
-    """(tenant, login, name, email, roles) of an active account with that session."""
+    """(tenant, login, name, email, roles, kind) of an active account with that session."""
     return reader.one(
-        "SELECT s.tenant, p.login, p.name, p.email, p.roles FROM session s JOIN person p ON p.tenant = s.tenant"
+        "SELECT s.tenant, p.login, p.name, p.email, p.roles, p.kind FROM session s JOIN person p ON p.tenant = s.tenant"
         " AND p.login = s.login WHERE s.token_hash=? AND s.expires_at > ? AND p.active",
         (token_hash, now),
     )
@@ -69,14 +69,17 @@ def find_session(reader: Reader, token_hash: str, now: int) -> tuple[Any, ...] |
 def find_password_hash(reader: Reader, tenant: str, login: str) -> str | None:
     """The hash of an active account's password."""
     found = reader.one(
-        "SELECT password_hash FROM person WHERE tenant=? AND login=? AND active", (tenant, login.casefold())
+        "SELECT password_hash FROM person WHERE tenant=? AND login=? AND active AND kind='person'",
+        (tenant, login.casefold()),
     )
     return found[0] if found and found[0] else None
 
 
 def list_people(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:
-    """(login, name, email, roles, active) by login."""
-    return reader.rows("SELECT login, name, email, roles, active FROM person WHERE tenant=? ORDER BY login", (tenant,))
+    """(login, name, email, roles, active, kind) by login."""
+    return reader.rows(
+        "SELECT login, name, email, roles, active, kind FROM person WHERE tenant=? ORDER BY login", (tenant,)
+    )
 
 
 def list_memberships(reader: Reader, tenant: str) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, 
 from signoff.store.tables.notices import ApprovalLinkTable, DeliveryTable
 from signoff.store.tables.people import (
     AbsenceTable,
+    ApiTokenTable,
     AuditTable,
     MembershipTable,
     PersonTable,
@@ -40,6 +41,7 @@ metadata = SQLModel.metadata
 
 __all__ = [
     "AbsenceTable",
+    "ApiTokenTable",
     "ApprovalLinkTable",
     "ApprovalPersonTable",
     "ApprovalTable",

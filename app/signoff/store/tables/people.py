@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Index
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 
 class PersonTable(SQLModel, table=True):
-    """A local account. `roles` is a space-separated list."""
+    """A local account. `roles` is a space-separated list; `kind` is `person`, or `service` for programs."""
 
     __tablename__ = "person"
 
@@ -19,6 +19,7 @@ class PersonTable(SQLModel, table=True):
     roles: str
     active: bool = True
     created_at: int
+    kind: str = Field(default="person", sa_column_kwargs={"server_default": text("'person'")})
 
 
 class MembershipTable(SQLModel, table=True):
@@ -42,6 +43,29 @@ class SessionTable(SQLModel, table=True):
     created_at: int
     expires_at: int
     address: str
+    agent: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
+    method: str = Field(default="password", sa_column_kwargs={"server_default": text("'password'")})
+    confirmed_at: int | None = None
+
+
+class ApiTokenTable(SQLModel, table=True):
+    """A credential of a program; only the SHA-256 of its secret is stored. `scopes` is a space-separated list."""
+
+    __tablename__ = "api_token"
+    __table_args__ = (UniqueConstraint("token_hash"), Index("api_token_of", "tenant", "login"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    tenant: str
+    login: str
+    name: str
+    token_hash: str
+    scopes: str
+    created_at: int
+    created_by: str
+    expires_at: int
+    used_at: int | None = None
+    revoked_at: int | None = None
+    revoked_by: str = ""
 
 
 class AbsenceTable(SQLModel, table=True):

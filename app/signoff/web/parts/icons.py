@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 PATHS = {
+    "account": "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 3.2-7 8-7s8 3 8 7",
     "inbox": "M3 13h4.5l1.5 3h6l1.5-3H21M5 5h14l2 8v6H3v-6z",
     "runs": "M6 4l14 8-14 8z",
     "definitions": "M4 4h6v6H4zM14 14h6v6h-6zM10 7h4a3 3 0 0 1 3 3v4",

@@ -76,7 +76,9 @@ def _sign_in(site: Site, request: Request, form: Credentials) -> Response:
         return _form(site, request, target, "This form was too old to use. Please sign in again.", form.login, 403)
     address = request.client.host if request.client else ""
     try:
-        answer = site.signoff.sign_in(site.tenant, form.login.strip(), form.password, address=address)
+        answer = site.signoff.sign_in(
+            site.tenant, form.login.strip(), form.password, address=address, agent=request.headers.get("user-agent", "")
+        )
     except errors.SignoffError as error:
         words = f"{error.message} {error.remedy}".strip()
         return _form(site, request, target, words, form.login, _status(error))
