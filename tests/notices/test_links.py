@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 
 from signoff.errors import NotFound, Refused
-from signoff.store.dialects.sqlite import open_engine
+from signoff.store.database import open_database
 from signoff.wiring import Settings, open_verifier
 from tests.engine.office import TENANT, Clock, Office, ask, chain, person
 from tests.notices.mailing import BUY, by_link, mailing_office, mails, text_of, tokens, waiting
 from tests.notices.smtp import Mailbox, mail_server
+from tests.stores import Stores
+
+
+@pytest.fixture(autouse=True)
+def _on_both_stores(store: Stores) -> None:
+    """Every test of this file runs on SQLite and on PostgreSQL."""
 
 
 @pytest.fixture
@@ -35,7 +41,7 @@ def office(tmp_path: Path, box: Mailbox) -> Iterator[Office]:
 
 
 def sql(office: Office, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-    engine = open_engine(office.folder / "signoff.db")
+    engine = open_database(Settings(office.folder).where)
     with engine.begin() as connection:
         found = connection.exec_driver_sql(statement, parameters)
         rows = [tuple(r) for r in found] if found.returns_rows else []

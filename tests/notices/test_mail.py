@@ -71,7 +71,7 @@ def test_values_are_shown_where_the_policy_allows_and_never_sensitive_ones(tmp_p
         assert not any("815" in t for t in texts)
 
 
-EVIL = "Pay now\r\nBcc: all@office.example\r\n\r\n<img src=x onerror=alert(1)>\u202e\x00"
+EVIL = "Pay now\r\nBcc: all@office.example\r\n\r\n<img src=x onerror=alert(1)>\u202e"
 
 
 def test_nobody_adds_a_header_or_markup(tmp_path: Path, box: Mailbox) -> None:
