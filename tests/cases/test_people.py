@@ -211,6 +211,47 @@ def test_c09_who_was_asked_first_and_to_whom_it_went_is_on_record_after_a_restar
         assert all(words in told for words in ("people.escalated", "Second line", "asked by escalation"))
 
 
+def test_so_many_of_each_with_typed_decisions_over_rest(desk: Desk) -> None:
+    """2 of the managers, then Eve; each fills in a cost centre, and a later step gets Eve's."""
+    desk.office.running.save_person("eve", name="Eve", roles=("approver",), password=PASSWORD)
+    quotas = [{"groups": ["managers"], "required": 2}, {"people": ["eve"]}]
+    fields = [{"name": "cost_center", "type": "integer"}]
+    step = {"id": "manager", "kind": "approval", "quotas": quotas, "in_sequence": True, "fields": fields}
+    desk.office.publish(chain("buy", step, call("order", input={"n": "=steps.manager.output.values.cost_center"})))
+    run_id = desk.office.start("buy")
+    desk.office.until_step(run_id, "manager", "waiting")
+    early = desk.get("eve", f"/inbox/{run_id}/manager").json()
+    assert (early["may_decide"], inbox(desk, "eve")) == (False, [])
+    assert early["why_not"] == "'Manager' has not come to you yet: 2 of managers must approve it first."
+    assert early["quotas"] == [["managers", 0, 2], ["eve", 0, 1]]
+    for number, who in enumerate(("grace", "alan", "eve"), 1):
+        task = desk.get(who, f"/inbox/{run_id}/manager").json()
+        body = {"outcome": "approved", "generation": 1, "shown_digest": task["shown_digest"]}
+        path = f"/inbox/{run_id}/manager/decision"
+        wrong = desk.post(who, path, body)
+        assert (wrong.status_code, wrong.json()["problems"][0]["field"]) == (422, "cost_center")
+        assert desk.post(who, path, {**body, "values": {"cost_center": number}}).status_code == 200
+    desk.office.until_status(run_id, "succeeded")
+    assert desk.office.connectors.calls[-1].input == {"n": 3}
+    events = desk.get("katherine", f"/runs/{run_id}/events").json()
+    kinds = [x["type"] for x in events]
+    assert kinds.count("approval.decision_recorded") == 3
+    asked = next(x for x in events if x["type"] == "approval.next_asked")
+    assert asked["sentence"] == "'Manager' was approved by enough, so it was put before eve: eve."
+    decision = next(x for x in events if x["type"] == "approval.decision_recorded")["data"]
+    assert decision["definition_digest"] == desk.get("katherine", f"/runs/{run_id}").json()["digest"]
+    assert decision["form_digest"].startswith("sha256:")
+
+
+def test_typed_decisions_on_the_command_line(office: Office, shell: Shell) -> None:
+    office.publish(chain("buy", ask("manager", fields=[{"name": "cost_center", "type": "integer"}]), call("order")))
+    run_id = office.start("buy")
+    office.until_step(run_id, "manager", "waiting")
+    assert "cost_center" in shell.run("approve", run_id, "manager", login="grace", status=1)
+    shell.run("approve", run_id, "manager", "--values", '{"cost_center": 7}', login="grace")
+    assert "Grace approved 'Manager' (cost_center: 7)." in shell.run("run", "history", run_id)
+
+
 def test_c21_by_hand_is_not_skipped(desk: Desk) -> None:
     """C21, the other half: who did a failed step by hand says so, and it counts as succeeded; a reason is needed."""
     desk.office.connectors.broken.add("copy")

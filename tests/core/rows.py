@@ -73,7 +73,7 @@ class Rows:
                     self.approvals[effect.step, effect.generation] = effect.status
                     people = self.people[effect.step, effect.generation]
                     for login in (*effect.removed, *effect.released):
-                        del people[login]
+                        people.pop(login, None)  # who only looks on is no part of this model
                     people |= dict.fromkeys(effect.asked, False) | dict.fromkeys(effect.voted, True)
                 case DeadLetterPut():
                     assert effect.step not in self.dead, f"dead letter of {effect.step} was put twice"

@@ -38,6 +38,15 @@ LADDERS: tuple[JSON, ...] = (
     {"reminders": {"every": "PT30M"}, "escalation": [{"after": "PT30M", "people": ["cem"]}]},
 )
 
+POLICIES: tuple[JSON, ...] = (
+    {"quotas": [{"groups": ["team"], "required": 2}, {"groups": ["solo"]}]},
+    {"quotas": [{"groups": ["pair"]}, {"groups": ["team"]}, {"groups": ["solo"], "when": "input.flag"}]},
+    {"quotas": [{"groups": ["pair"]}, {"groups": ["team"], "required": 2}], "in_sequence": True},
+    {"quotas": [{"people": ["cem"]}, {"groups": ["solo", "pair"], "required": 0}], "in_sequence": True},
+    {"groups": ["team"], "required_by": "input.amount > 10.0 ? 2 : 1"},
+    {"groups_by": "input.flag ? ['pair'] : ['team', 'solo']", "required": 2},
+)
+
 
 @st.composite
 def steps(draw: st.DrawFn, number: int) -> JSON:
@@ -66,6 +75,9 @@ def steps(draw: st.DrawFn, number: int) -> JSON:
             made["requester_may_decide"] = draw(st.booleans())
             made["skip"] = draw(st.sampled_from([{}, {"allowed": True}]))
             made |= draw(st.sampled_from(LADDERS))
+            if draw(st.integers(0, 2)) == 0:
+                del made["groups"], made["required"]
+                made |= draw(st.sampled_from(POLICIES))
         case "subflow":
             made |= {"definition": "other", "version": 3, "digest": "sha256:" + "0" * 64}
             made["input"] = draw(st.sampled_from([{}, {"n": "=input.amount"}, {"n": "=input.extra + 1.0"}]))

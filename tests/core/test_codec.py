@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from signoff.core import events as e
 from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot, encode_event, encode_snapshot
-from signoff.core.states import Actor, ErrorInfo, Rung
+from signoff.core.states import Actor, ErrorInfo, Quota, Rung
 from signoff.core.upcast import UPCASTERS
 from tests.core.checks import again
 from tests.core.kit import START, World, activity, approval, document, wait
@@ -72,6 +72,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tuple[int, ...]": st.lists(st.integers(0, 99), max_size=4).map(tuple),
     "tuple[Rung, ...]": st.lists(
         st.builds(Rung, st.sampled_from(["reminder", "escalation"]), st.integers(1, 9), instants), max_size=3
+    ).map(tuple),
+    "tuple[Quota, ...]": st.lists(
+        st.builds(Quota, st.text(max_size=5), st.integers(1, 9), st.lists(st.text(max_size=5)).map(tuple)), max_size=3
     ).map(tuple),
     "Edges": st.lists(st.tuples(st.text(max_size=5), st.sampled_from(["live", "dead"])), max_size=3).map(tuple),
 }

@@ -13,10 +13,12 @@ from signoff.core import commands as c
 from signoff.core.definition import StepKind
 from signoff.core.facts import Directory
 from signoff.core.implied import implied_signal
+from signoff.core.quorum import person_key
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from tests.core.checks import Ledger
 from tests.core.kit import DIRECTORY, JSON, OPERATOR, WORKER, World
+from tests.core.policies import fills
 from tests.core.strategies import MOVES, documents, inputs, mischief, rare, sensible
 
 SETTINGS = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
@@ -109,7 +111,11 @@ def test_people_who_leave_never_lose_an_approval(doc: JSON, input: JSON, gone: s
         elif s.approval and s.status == "waiting":
             usable = [p for p in s.approval.roster if p not in gone]
             allowed = [p for p in usable if s.approval.requester_may_decide or p != "dan"]
-            assert len(allowed) >= s.approval.required
+            if s.approval.quotas:
+                everybody = {p for q in s.approval.quotas for p in q.people} - gone
+                assert fills(s.approval.quotas, frozenset(map(person_key, everybody)))
+            else:
+                assert len(allowed) >= s.approval.required
 
 
 def test_the_checks_can_fail() -> None:

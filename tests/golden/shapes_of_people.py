@@ -18,6 +18,30 @@ def done_by_hand() -> World:
 
 
 @shape
+def two_of_one_group_and_one_of_another() -> World:
+    """So many of each, then one after another, then by an expression, with what is filled in when deciding."""
+    fields = [{"name": "cost_center", "type": "integer"}]
+    both = {"id": "p", "kind": "approval", "label": "P", "fields": fields}
+    both["quotas"] = [{"groups": ["team"], "required": 2}, {"people": ["eve"], "when": "input.amount > 10.0"}]
+    after = {"id": "q", "kind": "approval", "label": "Q", "in_sequence": True}
+    after["quotas"] = [{"groups": ["pair"]}, {"groups": ["solo"]}]
+    amount = {"id": "r", "kind": "approval", "label": "R", "required_by": "input.amount > 10.0 ? 2 : 1"}
+    amount["groups_by"] = "input.amount > 10.0 ? ['pair'] : ['team']"
+    doc = document(both, after, amount, edges="p>q q>r", input=[{"name": "amount", "type": "number"}])
+    world = World(doc, {"amount": 50.0})
+    for who, center in (("ann", 1), ("eve", 2)):
+        world.ok(world.vote("p", who, values={"cost_center": center}))
+    world.reject("p", "cem")
+    world.ok(world.vote("p", "bob", values={"cost_center": 3}))
+    evidence(world, world.vote("q", "eve"), "not_your_turn")
+    world.approve("q", "ann")
+    world.later(hours=1)
+    world.approve("q", "eve")
+    world.approve("r", "ann", "bob")
+    return world
+
+
+@shape
 def reminded_escalated_and_rejected_in_time() -> World:
     """One approval is settled by whom it was handed over to, one expires after its only rung found nobody new."""
     ladder = {

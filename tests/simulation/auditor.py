@@ -22,6 +22,7 @@ from signoff.core.implied import (
     implies_open_approval,
 )
 from signoff.core.plan import Plan, compile_plan
+from signoff.core.quorum import given as counted_approvals
 from signoff.core.quorum import person_key
 from signoff.core.states import RunState, RunStatus
 from signoff.store.bodies import load
@@ -143,6 +144,8 @@ class Auditor:
             if implies_open_approval(state, i) and s.approval:
                 voted = {v.person for v in s.approval.votes}
                 given = sum(v.outcome == "approved" for v in s.approval.votes)
+                if s.approval.quotas:
+                    given = counted_approvals(s.approval)
                 open_for = frozenset(p for p in s.approval.roster if p not in voted)
                 approvals[i, s.generation] = (given, open_for)
         stored = {}

@@ -37,6 +37,13 @@ LADDERS: tuple[JSON, ...] = (
     {"escalation": [{"after": "PT45S", "groups": ["solo"], "hand_over": True}]},
     {"reminders": {"every": "PT20S"}, "escalation": [{"after": "PT20S", "people": ["cem"]}]},
 )
+POLICIES: tuple[JSON, ...] = (
+    {"quotas": [{"groups": ["team"], "required": 2}, {"groups": ["solo"]}]},
+    {"quotas": [{"groups": ["pair"]}, {"groups": ["team"]}, {"groups": ["solo"], "when": "input.flag"}]},
+    {"quotas": [{"groups": ["pair"]}, {"groups": ["team", "solo"]}], "in_sequence": True},
+    {"groups": ["team", "solo"], "required_by": "input.amount > 10.0 ? 2 : 1"},
+    {"groups_by": "input.flag ? ['pair'] : ['team', 'solo']", "required": 2},
+)
 GROUPS = {"team": ("ann", "bob", "cem"), "pair": ("ann", "bob"), "solo": ("eve",)}
 
 
@@ -133,6 +140,9 @@ def _step(dice: Random, number: int, name: str) -> JSON:
         made["requester_may_decide"] = dice.random() < 0.3
         made["skip"] = dice.choice(({}, {"allowed": True}))
         made |= dice.choice(LADDERS)
+        if dice.random() < 0.35:
+            del made["groups"], made["required"]
+            made |= dice.choice(POLICIES)
     else:
         made["duration"] = dice.choice(("PT5S", "PT1M", "PT1H"))
     return made

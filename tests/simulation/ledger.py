@@ -19,6 +19,7 @@ from tests.core.checks import (
     check_what_is_shown,
     through_json,
 )
+from tests.core.policies import fills
 from tests.simulation.stopping import StoppingLedger
 
 TOPICS = {
@@ -30,6 +31,7 @@ TOPICS = {
     e.RunStalled: "run.stalled",
     e.DeadlinePassed: "run.overdue",
     e.RunEnded: "run.ended",
+    e.NextAsked: "approval.next_asked",
     e.ReminderSent: "reminder",
     e.PeopleEscalated: "escalated",
 }
@@ -145,6 +147,20 @@ class RunLedger(Ledger):
                 assert approval is not None
                 given = self.approved.get((event.step, event.generation), set())
                 assert len(given) >= approval.required, "approved by too few"
+                if approval.quotas and not approval.in_sequence:
+                    assert fills(approval.quotas, frozenset(given)), "approved, but not by so many of each"
+                if approval.in_sequence:
+                    counts = [0] * len(approval.quotas)
+                    for vote in approval.votes:
+                        if vote.outcome == "approved":
+                            now = next(i for i, q in enumerate(approval.quotas) if counts[i] < q.required)
+                            assert find_person(vote.person, approval.quotas[now].people), "out of turn"
+                            counts[now] += 1
+            case e.NextAsked():
+                asked_now = was.steps[event.step].approval
+                assert asked_now is not None
+                kept = {person_key(p) for p in event.roster}
+                assert {person_key(v.person) for v in asked_now.votes} <= kept, "a vote was passed over"
             case e.FormSubmitted():
                 step = was.steps[event.step]
                 asked = step.approval

@@ -28,14 +28,15 @@ from signoff.core.decide import (
     item_answers,
     items,
     ladder,
-    opening,
     operators,
     outcomes,
+    policy,
     returning,
     signals,
     timers,
     undoing,
 )
+from signoff.core.decide import approvals as approvals_decide
 from signoff.core.evolve import approvals, runs, steps
 from signoff.engine import children, handle, people_requests, signal_requests, transaction, worker_requests
 from signoff.engine.dispatch import Dispatcher
@@ -193,9 +194,20 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m(
         "people: one approval too few",
-        (quorum.settled_outcome, "len(approvals) >= approval.required", "len(approvals) + 1 >= approval.required"),
+        (quorum.settled_outcome, "given(approval) >= approval.required", "given(approval) + 1 >= approval.required"),
     ),
-    m("people: the quorum is clamped", (opening.open_approval, "required > len(usable)", "False")),
+    m("people: the quorum is clamped", (policy._of_one, "required > len(usable)", "False")),
+    m("quotas: whoever approves fills any place", (quorum.seated, "person_key(person) not in members[quota]", "False")),
+    m("quotas: one person fills two places", (quorum.given, "approval.quotas:", "False:")),
+    m("quotas: the next are not asked", (approvals_decide._ask_next, "if not asked.in_sequence", "if True")),
+    m(
+        "quotas: all of a sequence are asked at once",
+        (policy._of_quotas, "if config.in_sequence and quotas", "if False"),
+    ),
+    m(
+        "quotas: nobody is left for the rest",
+        (quorum.lacking, "- sum(map(len, seated(approval", "- 99 * sum(map(len, seated(approval"),
+    ),
     m("people: what was shown is not compared", (asking.changed_meanwhile, "if stale or (", "if False and (")),
     m("people: after the deadline", (answering.closed, "step.expires <= now", "False")),
     m("ladder: a rung stays after it fired", (approvals.reminded, "r.number <= event.number", "False")),

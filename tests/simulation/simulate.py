@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from signoff.core.answering import who_may_answer
+from signoff.core.answering import missing_answers, who_may_answer
 from signoff.core.implied import implied_signal
 from signoff.core.states import Actor, RunState, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
@@ -187,7 +187,11 @@ def _quiet(world: World, cast: Cast) -> None:
                 usable = who_may_answer(ledger.plan, state, i)
                 there = [p for p in usable if p not in world.auditor.inactive]
                 given = sum(v.outcome == "approved" for v in s.approval.votes)
-                assert len(there) + given >= s.approval.required, f"{where} waits for people who are not there"
+                enough = len(there) + given >= s.approval.required
+                if s.approval.quotas:
+                    everybody = {p for q in s.approval.quotas for p in q.people} - set(world.auditor.inactive)
+                    enough = missing_answers(ledger.plan, state, i, sorted(everybody | set(there))) <= 0
+                assert enough, f"{where} waits for people who are not there"
     for worker in world.workers:
         slot = world.engine.dispatcher.find(worker.actor.id)
         free = slot.free if slot else 0

@@ -30,6 +30,46 @@ def document_of(office: Office, name: str) -> dict[str, Any]:
     return dict(found.document["steps"][0])
 
 
+def test_so_many_of_each_with_fields_are_drawn_and_decided(visit: Visitors, office: Office) -> None:
+    ada = visit("ada", drafted(office, approval("paired", groups=[])))
+    node(ada, "ask").click()
+    press(ada, "Several groups, amounts, fields")
+    press(ada, "Add quota")
+    entered(ada, "Quota 1: approvals needed", "2")
+    ada.get_by_label("Of the groups").click()
+    ada.get_by_role("option", name="managers").or_(ada.get_by_role("menuitem", name="managers")).click()
+    ada.get_by_role("listbox").press("Escape")
+    press(ada, "Add field")
+    expect(ada.get_by_label("Label", exact=True)).to_have_count(2)
+    ada.get_by_label("Label", exact=True).last.fill("Cost centre")
+    ada.get_by_label("Label", exact=True).last.press("Enter")
+    expect(ada.get_by_role("button", name="Cost centre · Text")).to_be_visible()
+    expect(ada.get_by_text("No problems: this can be published.")).to_be_visible()
+    press(ada, "Save draft")
+    expect(ada.get_by_text("Saved as revision 2.")).to_be_visible()
+    made = document_of(office, "paired")
+    assert made["quotas"] == [{"groups": ["managers"], "required": 2}]
+    assert [f["label"] for f in made["fields"]] == ["Cost centre"]
+
+    office.signoff.publish(office.actor("ada"), TENANT, "paired", 2)
+    run_id = office.start(definition="paired")
+    office.wait_until(run_id, lambda s: s["ask"] == "waiting")
+    visit.expected = ("status of 422",)
+    max_ = visit("max", f"/inbox/{run_id}/ask")
+    expect(max_.get_by_text("managers: 0 of 2")).to_be_visible()
+    max_.get_by_label("Comment").fill("Fine by me")
+    max_.locator("form.card").evaluate("form => { form.noValidate = true }")
+    max_.get_by_role("button", name="Approve").click()
+    expect(max_.get_by_text("Something has to be corrected; nothing was stored yet.")).to_be_visible()
+    expect(max_.get_by_label("Comment")).to_have_value("Fine by me")
+    max_.get_by_label("Cost centre").fill("<b>4711</b>")
+    max_.get_by_role("button", name="Approve").click()
+    expect(max_.get_by_role("heading", name="Approved")).to_be_visible()
+    visit.go(max_, f"/runs/{run_id}")
+    expect(max_.get_by_text("managers 1 of 2").first).to_be_visible()
+    expect(max_.get_by_text("<b>4711</b>").first).to_be_visible()
+
+
 def test_reminders_and_escalation_are_drawn_and_said_with_their_times(visit: Visitors, office: Office) -> None:
     ada = visit("ada", drafted(office, approval("laddered")))
     node(ada, "ask").click()

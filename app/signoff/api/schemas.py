@@ -256,3 +256,4 @@ class Decision(Body):
     shown_digest: str = Field(min_length=1, max_length=200)
     comment: str = Field(default="", max_length=10_000)
     to: str = Field(default="", max_length=100, description="With `returned`: the step to send the work back to.")
+    values: dict[str, Any] = Field(default={}, description="Of the fields that the approval asks for, by name.")

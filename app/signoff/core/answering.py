@@ -12,9 +12,9 @@ from datetime import datetime
 
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.plan import Plan
-from signoff.core.quorum import find_person, person_key, same_person, usable_roster
+from signoff.core.quorum import distinct, find_person, lacking, person_key, same_person, stage_of, usable_roster
 from signoff.core.rejection import Rejection
-from signoff.core.states import RunState, RunStatus, StepStatus
+from signoff.core.states import ApprovalState, RunState, RunStatus, StepStatus
 from signoff.core.wording import clock, listed
 
 
@@ -89,8 +89,26 @@ def missing_answers(plan: Plan, state: RunState, step_id: str, active: Collectio
     """
     approval = state.steps[step_id].approval
     assert approval is not None
-    approvals = sum(v.outcome == "approved" for v in approval.votes)
-    return approval.required - approvals - len(who_may_answer(plan, state, step_id, active))
+    able = who_may_answer(plan, state, step_id, active)
+    if approval.in_sequence:
+        able = (*able, *_upcoming(plan, state, step_id, active))
+    return lacking(approval, able)
+
+
+def _upcoming(plan: Plan, state: RunState, step_id: str, active: Collection[str] | None) -> tuple[str, ...]:
+    """Those of the later quotas of a sequence, who are not asked yet."""
+    approval = state.steps[step_id].approval
+    assert approval is not None
+    later = [p for q in approval.quotas[stage_of(approval) + 1 :] for p in q.people]
+    known = {person_key(p) for p in (*approval.roster, *(v.person for v in approval.votes))}
+    usable = usable_roster(distinct(later), state.started_by, approval.requester_may_decide)
+    elsewhere = {person_key(p) for p in deciders_elsewhere(plan, state, step_id, usable)}
+    there = None if active is None else {person_key(p) for p in active}
+    return tuple(
+        p
+        for p in usable
+        if (key := person_key(p)) not in known and key not in elsewhere and (there is None or key in there)
+    )
 
 
 def barred(
@@ -106,6 +124,11 @@ def barred(
         which = "an earlier" if earlier else "another"
         message = f"You decided {which} step of this run, so you may not decide '{label}' as well."
         return Rejection("decided_before", message, "Ask another approver.")
+    if approval.in_sequence and any(find_person(who, q.people) for q in approval.quotas):
+        if state.steps[step_id].status is not StepStatus.WAITING:
+            return None
+        if refused := out_of_turn(approval, label, who):
+            return refused
     if find_person(who, approval.released) and not find_person(who, approval.roster):
         message = (
             f"'{label}' was handed over to {listed(approval.escalated, 'and')}, because it was not answered in time."
@@ -117,6 +140,22 @@ def barred(
     if same_person(who, state.started_by) and not approval.requester_may_decide:
         message = f"You started this run, so you may not decide '{label}' yourself."
         return Rejection("own_request", message, "Ask another approver.")
+    return None
+
+
+def out_of_turn(approval: ApprovalState, label: str, who: str) -> Rejection | None:
+    """In a sequence: not asked yet, or not any more because others of their quota have approved."""
+    if find_person(who, approval.roster):
+        return None
+    stage = stage_of(approval)
+    if any(find_person(who, q.people) for q in approval.quotas[stage + 1 :]):
+        now = approval.quotas[stage]
+        message = f"'{label}' has not come to you yet: {now.required} of {now.name} must approve it first."
+        return Rejection("not_your_turn", message, "Wait until you are asked.")
+    if any(find_person(who, q.people) for q in approval.quotas[:stage]):
+        then = approval.quotas[min(stage, len(approval.quotas) - 1)]
+        message = f"'{label}' has gone on to {then.name}; it needs you no more."
+        return Rejection("passed_on", message, "Nothing to do.")
     return None
 
 

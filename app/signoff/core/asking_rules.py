@@ -1,4 +1,4 @@
-"""What an approval or a form may say about those it asks: reminders and escalation. Part of a definition."""
+"""What an approval or a form may say about those it asks: reminders, escalation, quotas. Part of a definition."""
 
 from __future__ import annotations
 
@@ -33,3 +33,20 @@ class Escalation:
     groups: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     hand_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRule:
+    """So many approvals of these people, beside those of the other quotas of an approval.
+
+    Attributes:
+        groups: groups whose members count.
+        people: further persons, by login.
+        required: how many of them must approve; 0 means all of them.
+        when: an expression; where it is false when the approval opens, this quota is not asked.
+    """
+
+    groups: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    required: int = 1
+    when: str = ""

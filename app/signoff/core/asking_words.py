@@ -7,6 +7,7 @@ from datetime import datetime
 
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.plan import Plan
+from signoff.core.quorum import counted, given
 from signoff.core.states import ApprovalState, Rung, StepState
 from signoff.core.wording import clock, listed
 
@@ -18,8 +19,8 @@ def asking_words(
     assert step.approval is not None
     label = f"'{plan.label(step_id)}'"
     following = _next(plan, step_id, step)
-    given = sum(v.outcome == "approved" for v in step.approval.votes)
-    have = f" ({given} of {step.approval.required} approvals given)" if step.approval.required > 1 else ""
+    have = f" ({given(step.approval)} of {step.approval.required} approvals given)"
+    have = "" if step.approval.required == 1 else f" ({of_quotas(step.approval)})" if step.approval.quotas else have
     have += f", in round {step.round}" if step.round > 1 else ""
     known = listed(waits_for, "or")
     more = _escalated(step.approval, names)
@@ -30,6 +31,12 @@ def asking_words(
         said = f"{label} is open since {clock(step.since)}{have}, but nobody is left who may decide.{more}"
         return said, following
     return f"{label} has waited for a decision of {known} since {clock(step.since)}{have}.{more}", following
+
+
+def of_quotas(asked: ApprovalState) -> str:
+    """How far each quota is: `finance 1 of 2, legal 0 of 1`; in a sequence with the one that is asked now."""
+    said = [f"{q.name} {len(have)} of {q.required}" for q, have in zip(asked.quotas, counted(asked), strict=True)]
+    return f"{', then '.join(said)}" if asked.in_sequence else ", ".join(said)
 
 
 def _escalated(asked: ApprovalState, names: Mapping[str, str]) -> str:

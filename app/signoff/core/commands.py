@@ -88,6 +88,7 @@ class Decide(Command):
 
     `outcome` is `approved`, `rejected` or `returned`; `to` names the step to return to where there are several.
     `link` names the link that was used, "" where there was none.
+    `values` are those of the fields that are filled in when deciding.
     """
 
     step: str
@@ -97,6 +98,7 @@ class Decide(Command):
     shown_digest: str = ""
     to: str = ""
     link: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

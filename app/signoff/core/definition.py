@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from signoff.core.asking_rules import Escalation as Escalation
+from signoff.core.asking_rules import QuotaRule as QuotaRule
 from signoff.core.asking_rules import Reminders as Reminders
 from signoff.core.calls import MAX_ITEMS as MAX_ITEMS
 from signoff.core.calls import MAX_PARALLEL as MAX_PARALLEL
@@ -84,8 +85,8 @@ class Join(StrEnum):
 class RejectionRule(StrEnum):
     """When a rejection settles an approval.
 
-    By default the first answer counts where one approval is needed ("first to respond"); where several are
-    needed, a rejection counts once the rest cannot reach the quorum.
+    By default the first answer counts where one approval is needed ("first to respond"), of each quota where
+    there are several; where more are needed, a rejection counts once the rest cannot reach the quorum.
     """
 
     DEFAULT = "default"
@@ -148,6 +149,11 @@ class ApprovalConfig:
         groups: groups whose members may decide.
         people: further persons, by login.
         required: how many distinct approvals settle it as approved; 0 means everyone on the roster.
+        required_by: an expression that gives that number instead, for example by amount.
+        groups_by: an expression that gives the names of the groups instead of `groups`.
+        quotas: so many of each instead of one number of all; then `groups`, `people` and `required` stay empty.
+        in_sequence: the quotas are asked one after another, the next when the one before has approved.
+        fields: what is filled in when deciding; the values are part of the output.
         shows: what an approver sees, a mapping of label to expression or literal; empty shows the whole
             run input.
         expires: ISO 8601 duration after which the outcome is `expired`; empty waits for ever.
@@ -163,6 +169,11 @@ class ApprovalConfig:
     groups: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     required: int = 1
+    required_by: str = ""
+    groups_by: str = ""
+    quotas: tuple[QuotaRule, ...] = ()
+    in_sequence: bool = False
+    fields: tuple[Field, ...] = ()
     instructions: str = ""
     shows: dict[str, Any] = field(default_factory=dict)
     expires: str = ""
@@ -176,11 +187,14 @@ class ApprovalConfig:
     escalation: tuple[Escalation, ...] = ()
 
     @property
-    def settles_at_first_rejection(self) -> bool:
-        """Whether one rejection is enough."""
-        if self.rejection is RejectionRule.DEFAULT:
-            return self.required == 1
-        return self.rejection is RejectionRule.AT_ONCE
+    def asked_groups(self) -> tuple[str, ...]:
+        """Groups that it asks by name, in every quota."""
+        return tuple(dict.fromkeys([*self.groups, *(g for q in self.quotas for g in q.groups)]))
+
+    @property
+    def asked_people(self) -> tuple[str, ...]:
+        """Persons that it asks by login, in every quota."""
+        return tuple(dict.fromkeys([*self.people, *(p for q in self.quotas for p in q.people)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,10 @@ class TimerCleared:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPut:
-    """People are asked; each on the roster finds it in their inbox. `opened` is the wire name of the event."""
+    """People are asked; each on the roster finds it in their inbox. `opened` is the wire name of the event.
+
+    `later` are those of a sequence whose turn has not come.
+    """
 
     step: str
     generation: int
@@ -92,6 +95,7 @@ class ApprovalPut:
     shown_digest: str
     due: datetime | None
     opened: str = "approval.opened"
+    later: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

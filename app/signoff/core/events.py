@@ -34,6 +34,7 @@ from signoff.core.people_events import DecisionRecorded as DecisionRecorded
 from signoff.core.people_events import FormOpened as FormOpened
 from signoff.core.people_events import FormSubmitted as FormSubmitted
 from signoff.core.people_events import FormVoided as FormVoided
+from signoff.core.people_events import NextAsked as NextAsked
 from signoff.core.people_events import PeopleEscalated as PeopleEscalated
 from signoff.core.people_events import PeopleReassigned as PeopleReassigned
 from signoff.core.people_events import ReminderSent as ReminderSent
@@ -343,6 +344,7 @@ ALL_EVENTS: tuple[type[Event], ...] = (
     DecisionRecorded,
     VoteWithdrawn,
     PeopleReassigned,
+    NextAsked,
     ReminderSent,
     PeopleEscalated,
     ApprovalSettled,

@@ -9,10 +9,24 @@ from signoff.core.definition import SignalConfig
 from signoff.core.effects import AttemptStatus, DeadLetterPut, SignalWaitPut, TimerSet
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
-from signoff.core.states import CLAIMABLE_RUNS, RunState, RunStatus, StepStatus, TimerKind, waits_for_child
+from signoff.core.quorum import upcoming
+from signoff.core.states import (
+    CLAIMABLE_RUNS,
+    ApprovalState,
+    RunState,
+    RunStatus,
+    StepStatus,
+    TimerKind,
+    waits_for_child,
+)
 
 AttemptKey = tuple[str, int, int, int]
 """Step, generation, item, attempt."""
+
+
+Standing = dict[str, tuple[int, int]]
+"""Login to (whether an answer is awaited, whether one was given)."""
+ASKED, VOTED, LOOKS_ON = (1, 0), (0, 1), (0, 0)
 
 
 def implied_timer(run: RunState, step_id: str) -> TimerSet | None:
@@ -64,6 +78,16 @@ def implies_open_approval(run: RunState, step_id: str) -> bool:
     """True while people are asked."""
     step = run.steps.get(step_id)
     return bool(step and step.approval and step.status is StepStatus.WAITING and not run.is_terminal)
+
+
+def standing(approval: ApprovalState | None) -> Standing:
+    """Everybody who sees an approval or form, and how they stand to it."""
+    if approval is None:
+        return {}
+    later = upcoming(approval.quotas, approval.roster) if approval.in_sequence else ()
+    found = dict.fromkeys((*approval.released, *later), LOOKS_ON)
+    found |= dict.fromkeys(approval.roster, ASKED)
+    return found | dict.fromkeys((v.person for v in approval.votes), VOTED)
 
 
 def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:

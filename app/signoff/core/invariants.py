@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from signoff.core import events as e
-from signoff.core.answering import who_may_answer
+from signoff.core.answering import missing_answers, who_may_answer
 from signoff.core.definition import StepKind
 from signoff.core.history import History, PlanOf
 from signoff.core.implied import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.plan import Plan
-from signoff.core.quorum import find_person, person_key, same_person
+from signoff.core.quorum import find_person, given, person_key, same_person, stage_of
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
 
 
@@ -119,9 +119,9 @@ class RunCheck:
             case e.ReminderSent() if step.approval:
                 yield from self._rung(step, event, "reminder")
             case e.ApprovalSettled(outcome="approved") if step.approval:
-                given = len({person_key(v.person) for v in step.approval.votes if v.outcome == "approved"})
-                if given < step.approval.required:
-                    message = f"'{event.step}' was approved by {given}, but it takes {step.approval.required}."
+                count = given(step.approval)
+                if count < step.approval.required:
+                    message = f"'{event.step}' was approved by {count}, but it takes {step.approval.required}."
                     yield "quorum_not_met", message
             case _:
                 pass
@@ -188,7 +188,20 @@ def state_findings(plan: Plan, state: RunState) -> list[tuple[str, str]]:
             found.append(("unwatched", f"'{i}' is {s.status}, but no timer watches it."))
         if implies_open_approval(state, i) and not who_may_answer(plan, state, i):
             found.append(("nobody_left", f"'{i}' is open, but everybody who may decide it has."))
+        if implies_open_approval(state, i) and missing_answers(plan, state, i) > 0:
+            found.append(("out_of_reach", f"'{i}' is open, but not enough are asked to settle it."))
+        if implies_open_approval(state, i) and _out_of_turn(s):
+            found.append(("out_of_turn", f"'{i}' asks others of a sequence than those whose turn it is."))
     return found
+
+
+def _out_of_turn(step: StepState) -> bool:
+    asked = step.approval
+    if asked is None or not asked.in_sequence:
+        return False
+    voted = {person_key(v.person) for v in asked.votes}
+    now = {person_key(p) for p in asked.quotas[stage_of(asked)].people}
+    return {person_key(p) for p in asked.roster} - voted != now - voted
 
 
 def _is_way_forward(plan: Plan, state: RunState, step: str) -> bool:

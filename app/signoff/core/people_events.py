@@ -7,12 +7,16 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from signoff.core.event import Edges, StepEvent
-from signoff.core.states import Actor, Rung
+from signoff.core.states import Actor, Quota, Rung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalOpened(StepEvent):
-    """People were asked. The roster, the quorum and exactly what is shown are frozen here."""
+    """People were asked. The roster, the quorum and exactly what is shown are frozen here.
+
+    `quotas` are those that apply, `reckoned` is what the expressions of the policy gave, by name. In a sequence the
+    roster has those who are asked first.
+    """
 
     wire: ClassVar[str] = "approval.opened"
     generation: int
@@ -27,11 +31,18 @@ class ApprovalOpened(StepEvent):
     due: datetime | None = None
     excluded: tuple[str, ...] = ()
     ladder: tuple[Rung, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    in_sequence: bool = False
+    reckoned: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRecorded(StepEvent):
-    """One person decided, about exactly what `shown_digest` names; `link` names the link they used, if they did."""
+    """One person decided, about exactly what `shown_digest` names; `link` names the link they used, if they did.
+
+    `form_digest` names the buttons, words and fields that were offered, `definition_digest` the version; `zone` is
+    the definition's, in which people read the time. `values` are those of the fields, checked.
+    """
 
     wire: ClassVar[str] = "approval.decision_recorded"
     generation: int
@@ -42,6 +53,10 @@ class DecisionRecorded(StepEvent):
     shown_digest: str
     authority: str
     link: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    definition_digest: str = ""
+    form_digest: str = ""
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +82,19 @@ class PeopleReassigned(StepEvent):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     directory_version: int
+    quotas: tuple[Quota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAsked(StepEvent):
+    """A quota of a sequence is filled, so the next is asked; `people` are they, `stage` counts from 0."""
+
+    wire: ClassVar[str] = "approval.next_asked"
+    generation: int
+    stage: int
+    name: str
+    people: tuple[str, ...]
+    roster: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +125,7 @@ class PeopleEscalated(StepEvent):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     directory_version: int
+    quotas: tuple[Quota, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +188,9 @@ class FormSubmitted(StepEvent):
     output: Any = None
     edges: Edges = ()
     link: str = ""
+    definition_digest: str = ""
+    form_digest: str = ""
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,15 @@ from signoff.core.probes import ANSWER, CompiledProbe, compile_probe
 from signoff.core.worktime import WorkTime, compile_calendar
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """The expressions of an approval's policy: its number, its groups, when each quota applies (None: always)."""
+
+    required: Expression | None
+    groups: Expression | None
+    quotas: tuple[Expression | None, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """What the pure core executes.
@@ -45,6 +54,7 @@ class Plan:
         undos: compiled mapping of the compensation by step id.
         polls: compiled `until` of a poll by step id.
         lists: compiled list of items by step id.
+        policies: compiled policy of each approval that has expressions, by step id.
     """
 
     definition: Definition
@@ -63,6 +73,7 @@ class Plan:
     undos: Mapping[str, Template]
     polls: Mapping[str, Expression]
     lists: Mapping[str, Expression]
+    policies: Mapping[str, CompiledPolicy]
 
     def label(self, step_id: str) -> str:
         """The label people read, for a step id."""
@@ -124,7 +135,15 @@ def compile_plan(definition: Definition, digest: str, version: int) -> Plan:
             for s in definition.steps
             if isinstance(s.config, ActivityConfig) and s.config.for_each
         },
+        policies={s.id: _policy(s.config) for s in definition.steps if isinstance(s.config, ApprovalConfig)},
     )
+
+
+def _policy(c: ApprovalConfig) -> CompiledPolicy:
+    def compiled(source: str) -> Expression | None:
+        return compile_expression(source) if source else None
+
+    return CompiledPolicy(compiled(c.required_by), compiled(c.groups_by), tuple(compiled(q.when) for q in c.quotas))
 
 
 def names_of(step: Step) -> frozenset[str]:

@@ -27,7 +27,11 @@ from signoff.core.effects import (
     TimerSet,
 )
 from signoff.core.implied import (
+    ASKED,
+    LOOKS_ON,
+    VOTED,
     AttemptKey,
+    Standing,
     implied_attempts,
     implied_children,
     implied_dead_letters,
@@ -35,12 +39,13 @@ from signoff.core.implied import (
     implied_signal,
     implied_timer,
     implies_open_approval,
+    standing,
 )
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
+from signoff.core.quorum import upcoming
 from signoff.core.states import (
     CLAIMABLE_RUNS,
-    ApprovalState,
     RunState,
     RunStatus,
     StepStatus,
@@ -249,43 +254,45 @@ def _approvals(
     out: list[Effect],
 ) -> None:
     """Rows of approvals and forms: opened, answered, closed where the new state no longer asks in that generation."""
-    asked: dict[tuple[str, int], ApprovalState | None] = {}
+    asked: dict[tuple[str, int], Standing] = {}
     for step in touched:
         if implies_open_approval(before, step):
             old = before.steps[step]
-            asked[step, old.generation] = old.approval
+            asked[step, old.generation] = standing(old.approval)
     closed = [i for i in gone if implies_open_approval(before, i)]
     out += [ApprovalMoved(i, before.steps[i].generation, "cancelled") for i in closed]
     for event in events:
         if isinstance(event, e.ApprovalOpened | e.FormOpened):
-            out.append(_asked(plan, event))
-            asked[event.step, event.generation] = ApprovalState(event.roster, 0, "", requester_may_decide=True)
+            put = _asked(plan, event)
+            out.append(put)
+            asked[event.step, event.generation] = {
+                **dict.fromkeys(put.later, LOOKS_ON),
+                **dict.fromkeys(put.roster, ASKED),
+            }
     for (step, generation), was in asked.items():
         state = after.steps[step]
         if state.generation != generation:
             out.append(ApprovalMoved(step, generation, "cancelled"))
             continue
-        moved = _people_moved(was, state.approval)
+        moved = _people_moved(was, standing(state.approval))
         if not implies_open_approval(after, step):
-            moved = moved or ((), (), (), ())
             out.append(ApprovalMoved(step, generation, state.outcome or "cancelled", *moved))
-        elif moved:
+        elif any(moved):
             out.append(ApprovalMoved(step, generation, "open", *moved))
 
 
 People = tuple[str, ...]
 
 
-def _people_moved(was: ApprovalState | None, now: ApprovalState | None) -> tuple[People, People, People, People] | None:
-    """(voted, newly or again asked, asked no more, handed over) where that differs from before."""
-    if was is None or now is None or (was.roster == now.roster and was.votes == now.votes):
-        return None
-    voted = tuple(v.person for v in now.votes)
-    again = tuple(v.person for v in was.votes if v.person not in voted)
-    added = tuple(p for p in now.roster if p not in was.roster)
-    gone = tuple(p for p in was.roster if p not in now.roster)
-    released = tuple(p for p in gone if p in now.released)
-    return voted, (*again, *added), tuple(p for p in gone if p not in released), released
+def _people_moved(was: Standing, now: Standing) -> tuple[People, People, People, People]:
+    """(voted, newly or again asked, gone, only looking on) where that differs from before."""
+    new = {p: how for p, how in now.items() if was.get(p) != how}
+    return (
+        tuple(p for p, how in new.items() if how == VOTED),
+        tuple(p for p, how in new.items() if how == ASKED),
+        tuple(p for p in was if p not in now),
+        tuple(p for p, how in new.items() if how == LOOKS_ON),
+    )
 
 
 def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
@@ -303,6 +310,7 @@ def _asked(plan: Plan, event: e.ApprovalOpened | e.FormOpened) -> ApprovalPut:
         event.shown_digest,
         event.due,
         event.wire,
+        upcoming(event.quotas, event.roster) if isinstance(event, e.ApprovalOpened) and event.in_sequence else (),
     )
 
 
@@ -321,6 +329,9 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
             case e.PeopleReassigned():
                 data = {"label": plan.label(event.step), "roster": list(event.added), "removed": list(event.removed)}
                 out.append(Notice(event.wire, event.step, data | {"generation": event.generation}))
+            case e.NextAsked():
+                data = {"label": plan.label(event.step), "roster": list(event.people), "generation": event.generation}
+                out.append(Notice(event.wire, event.step, data))
             case e.ReminderSent():
                 told = {"label": plan.label(event.step), "people": list(event.people), "number": event.number}
                 told |= {"generation": event.generation}

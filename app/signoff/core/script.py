@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +12,9 @@ from signoff.core import events as e
 from signoff.core.definition import ActivityConfig, ApprovalConfig, Definition, Field, FieldType, FormConfig
 from signoff.errors import InvalidInput
 
+MANY = 5
+"""So many may be needed where an expression gives the number."""
+_QUOTED = re.compile(r"""['"]([^'"]+)['"]""")
 MONDAY = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 """When trials begin, if nothing else is said."""
 
@@ -42,7 +46,7 @@ class Choice:
         who: login; the first who may is taken where it is empty.
         comment: for the record.
         to: the step to return to, where there are several.
-        values: of a form; made up where they are None.
+        values: of a form, or of the fields of an approval; made up where they are None.
     """
 
     outcome: str = ""
@@ -121,10 +125,10 @@ def made_up_people(definition: Definition) -> tuple[dict[str, tuple[str, ...]], 
     people: dict[str, str] = {}
     for step in definition.steps:
         if isinstance(step.config, ApprovalConfig | FormConfig):
-            count = max(1, getattr(step.config, "required", 1)) + 1
-            for group in step.config.groups:
-                needed[group] = max(needed.get(group, 0), count)
-            people.update({p: p for p in step.config.people})
+            for asked, required in _groups_of(step.config):
+                needed.update({g: max(needed.get(g, 0), max(1, required) + 1) for g in asked})
+            named = step.config.asked_people if isinstance(step.config, ApprovalConfig) else step.config.people
+            people.update({p: p for p in named})
             for rung in step.config.escalation:
                 needed.update({g: needed.get(g, 2) for g in rung.groups})
                 people.update({p: p for p in rung.people})
@@ -134,6 +138,17 @@ def made_up_people(definition: Definition) -> tuple[dict[str, tuple[str, ...]], 
     groups = {g: tuple(f"{g}_{n}" for n in range(1, count + differing)) for g, count in needed.items()}
     people.update({p: f"{g.replace('_', ' ').capitalize()} {n}" for g, m in groups.items() for n, p in enumerate(m, 1)})
     return groups, people
+
+
+def _groups_of(config: ApprovalConfig | FormConfig) -> Iterator[tuple[Sequence[str], int]]:
+    """Groups that are asked, with how many of them; an expression that gives groups names them in quotes."""
+    if isinstance(config, FormConfig):
+        yield config.groups, 1
+        return
+    yield config.groups, MANY if config.required_by else config.required
+    yield _QUOTED.findall(config.groups_by), config.required
+    for q in config.quotas:
+        yield q.groups, q.required
 
 
 def script_of(events: Iterable[e.Event]) -> Script:
@@ -157,7 +172,8 @@ def script_of(events: Iterable[e.Event]) -> Script:
                 x = event.error
                 answers.setdefault(step, []).append(Answer(None, x.code, x.message, x.retryable, took))
             case e.DecisionRecorded():
-                made = Choice(event.outcome, event.actor.id, event.comment, after=took)
+                values = event.values or None
+                made = Choice(event.outcome, event.actor.id, event.comment, values=values, after=took)
                 choices.setdefault(step, []).append(made)
                 began[step] = event.at
             case e.WorkReturned():

@@ -10,6 +10,7 @@ from signoff.core.expression import ExpressionError
 from signoff.core.flow import input_summary, scope_of
 from signoff.core.payload import plain_json
 from signoff.core.plan import Plan
+from signoff.core.schema import fields_json
 from signoff.core.states import RunState
 
 
@@ -51,6 +52,22 @@ def refuse_too_large(values: dict[str, Any], what: str) -> None:
 def shown_digest(state: RunState, step: str, shown: dict[str, Any]) -> str:
     """Names exactly what was displayed, under which definition, at which step."""
     return digest_of({"definition": state.digest, "step": step, "shown": shown})
+
+
+def form_digest(plan: Plan, step: str) -> str:
+    """Names the words, buttons and fields that are offered for an answer."""
+    config = plan.steps[step].config
+    assert isinstance(config, ApprovalConfig | FormConfig)
+    offered: dict[str, Any] = {
+        "label": plan.label(step),
+        "instructions": config.instructions,
+        "fields": fields_json(config.fields),
+        "returns_to": {i: plan.label(i) for i in config.returns_to},
+    }
+    if isinstance(config, ApprovalConfig):
+        offered["outcomes"] = ["approved", "rejected"]
+        offered["comment_required_on"] = list(config.comment_required_on)
+    return digest_of(offered)
 
 
 def _free_name(label: str, name: str, taken: dict[str, Any]) -> str:

@@ -240,7 +240,9 @@ class Trial:
     def choice(self, step: str, choice: Choice, who: str) -> c.Command:
         """The command of a person who acts on an approval or a form as it is now."""
         s, config, actor = self.state.steps[step], self.plan.steps[step].config, self.person(who)
-        if not isinstance(config, FormConfig):
+        if isinstance(config, ApprovalConfig):
+            approves = (choice.outcome or "approved") == "approved"
+            given = made_up(config.fields) if choice.values is None and approves else dict(choice.values or {})
             return c.Decide(
                 actor=actor,
                 step=step,
@@ -248,7 +250,9 @@ class Trial:
                 outcome=choice.outcome or "approved",
                 comment=choice.comment,
                 to=choice.to,
+                values=given,
             )
+        assert isinstance(config, FormConfig)
         if choice.outcome == "returned":
             return c.ReturnForm(actor=actor, step=step, generation=s.generation, comment=choice.comment, to=choice.to)
         values = made_up(config.fields) if choice.values is None else dict(choice.values)

@@ -12,6 +12,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from signoff.core.approval_state import ApprovalState as ApprovalState
+from signoff.core.approval_state import Quota as Quota
+from signoff.core.approval_state import Rung as Rung
+from signoff.core.approval_state import Vote as Vote
+
 
 class StepStatus(StrEnum):
     """Where a step is. The first part waits or works, the second is final for its generation.
@@ -116,66 +121,6 @@ class ErrorInfo:
     code: str
     message: str
     retryable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """One person's decision in one round."""
-
-    person: str
-    name: str
-    outcome: str
-    comment: str
-    at: datetime
-    channel: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """Something that happens to an open approval or form unless it is settled before.
-
-    Attributes:
-        kind: `reminder` or `escalation`.
-        number: which of its kind, from 1; the definition says who is asked by an escalation.
-        due: when, moved by pauses.
-    """
-
-    kind: str
-    number: int
-    due: datetime
-
-
-@dataclass(frozen=True)
-class ApprovalState:
-    """An open or settled approval or form: the roster is frozen when it opens.
-
-    Attributes:
-        roster: who is asked, each person once.
-        required: how many approvals settle it.
-        shown_digest: names exactly what is shown.
-        requester_may_decide: False where the person who started the run may not.
-        votes: in the order in which they were given.
-        excluded: who would be asked, had they not decided an earlier step.
-        assigned: who is asked because an operator named them.
-        ladder: what is still to come of reminders and escalation, the next first.
-        expires: when it expires, where it has or had a ladder; moved by pauses.
-        reminded: how many reminders were sent.
-        escalated: who is asked because nobody had decided in time.
-        released: who was asked until an escalation handed it over.
-    """
-
-    roster: tuple[str, ...]
-    required: int
-    shown_digest: str
-    requester_may_decide: bool
-    votes: tuple[Vote, ...] = ()
-    excluded: tuple[str, ...] = ()
-    assigned: tuple[str, ...] = ()
-    ladder: tuple[Rung, ...] = ()
-    expires: datetime | None = None
-    reminded: int = 0
-    escalated: tuple[str, ...] = ()
-    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

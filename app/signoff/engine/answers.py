@@ -48,6 +48,7 @@ class Answers:
         shown_digest: str = "",
         to: str = "",
         link: str = "",
+        values: dict[str, Any] | None = None,
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Approve, reject or return; answers {"sequence", "status", "step_status"}.
@@ -63,6 +64,7 @@ class Answers:
             shown_digest: names exactly what was read; "" for whatever is shown now.
             to: with `returned`, the step to which the work goes back where there is a choice.
             link: the token of the link that is used up by this, "" where there is none.
+            values: of the fields that the approval asks for; InvalidInput names every wrong one.
             idempotency_key: the same key gets the same answer.
         """
         return self.do(
@@ -77,7 +79,7 @@ class Answers:
             comment=comment,
             shown_digest=shown_digest,
             to=to,
-            **_given(link=link),
+            **_given(link=link, values=values),
         )
 
     def withdraw_vote(
@@ -160,6 +162,6 @@ class Answers:
         )
 
 
-def _given(**args: str) -> dict[str, str]:
+def _given(**args: Any) -> dict[str, Any]:
     """Arguments that are not empty; the others are left out of the request."""
     return {name: value for name, value in args.items() if value}

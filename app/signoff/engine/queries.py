@@ -13,6 +13,7 @@ from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
 from signoff.core.plan import Plan
+from signoff.core.quorum import counted
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
@@ -319,7 +320,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
             due=self._due(x),
             status=x.status,
             kind=x.kind,
-            fields=config.fields if isinstance(config, FormConfig) else (),
+            fields=config.fields if isinstance(config, ApprovalConfig | FormConfig) else (),
             prefill=x.opened.get("prefill") or {},
             may_decide=not refused,
             why_not=refused.message if refused else "",
@@ -329,7 +330,18 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
             and not self._closed(plan, x),
             version=x.version,
             digest=x.digest,
+            **_quotas(x),
         )
+
+
+def _quotas(x: r.ApprovalRecord) -> dict[str, Any]:
+    """How far each quota is, as the run is now."""
+    step = x.state.steps.get(x.step)
+    if step is None or step.approval is None or step.generation != x.generation or not step.approval.quotas:
+        return {}
+    asked = step.approval
+    far = tuple((q.name, len(c), q.required) for q, c in zip(asked.quotas, counted(asked), strict=True))
+    return {"quotas": far, "in_sequence": asked.in_sequence}
 
 
 def _signal_view(row: tuple[Any, ...]) -> SignalView:

@@ -58,17 +58,26 @@ def submit_form(tx: Transaction, r: Request) -> Answer:
     Raises:
         InvalidInput: a value is wrong; every problem names its field.
     """
-    try:
-        values = plain_json(required(r.args, "values", dict))
-    except ValueError as error:
-        raise InvalidInput(f"The values cannot be stored. {error}", remedy="Correct them.") from None
     command = c.SubmitForm(
         actor=r.actor,
         step=required(r.args, "step"),
         generation=required(r.args, "generation", int),
-        values=values,
+        values=_values(required(r.args, "values", dict)),
         shown_digest=str(r.args.get("shown_digest") or ""),
     )
+    return _filled_in(tx, r, command)
+
+
+def _values(given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = plain_json(given)
+    except ValueError as error:
+        raise InvalidInput(f"The values cannot be stored. {error}", remedy="Correct them.") from None
+    return found
+
+
+def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> Answer:
+    """Send what somebody filled in; wrong values are told by field."""
     result = links.answer(tx, r, command)
     if isinstance(result, Rejection) and result.code == "invalid_values":
         problems: Any = result.details.get("problems", [])
@@ -93,20 +102,22 @@ def return_form(tx: Transaction, r: Request) -> Answer:
 
 
 def decide(tx: Transaction, r: Request) -> Answer:
-    """A person's decision on an approval."""
-    return _answered(
-        tx,
-        r,
-        c.Decide(
-            actor=r.actor,
-            step=required(r.args, "step"),
-            generation=required(r.args, "generation", int),
-            outcome=required(r.args, "outcome"),
-            comment=str(r.args.get("comment") or ""),
-            shown_digest=str(r.args.get("shown_digest") or ""),
-            to=str(r.args.get("to") or ""),
-        ),
+    """A person's decision on an approval.
+
+    Raises:
+        InvalidInput: a value of its fields is wrong; every problem names its field.
+    """
+    command = c.Decide(
+        actor=r.actor,
+        step=required(r.args, "step"),
+        generation=required(r.args, "generation", int),
+        outcome=required(r.args, "outcome"),
+        comment=str(r.args.get("comment") or ""),
+        shown_digest=str(r.args.get("shown_digest") or ""),
+        to=str(r.args.get("to") or ""),
+        values=_values(required(r.args, "values", dict)) if r.args.get("values") is not None else {},
     )
+    return _filled_in(tx, r, command)
 
 
 def withdraw_vote(tx: Transaction, r: Request) -> Answer:

@@ -124,11 +124,11 @@ def _about_activity(event: e.Event, label: str) -> str:
 def _about_people(event: e.Event, label: str, plan: Plan) -> str:
     match event:
         case e.ApprovalOpened():
-            count = f"{event.required} of " if event.required > 1 else ""
-            return f"{label} was put before {count}{', '.join(event.roster)}."
+            return _opening(event, label)
         case e.DecisionRecorded():
             comment = f": {event.comment}" if event.comment else "."
-            return f"{event.actor.shown} {event.outcome} {label}{comment}"
+            values = f" ({_values(event.values)})" if event.values else ""
+            return f"{event.actor.shown} {event.outcome} {label}{values}{comment}"
         case e.VoteWithdrawn():
             comment = f": {event.comment}" if event.comment else "."
             return f"{event.actor.shown} withdrew the decision on {label}{comment}"
@@ -136,6 +136,8 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
             more = [f"{', '.join(event.added)} asked as well"] if event.added else []
             more += [f"{', '.join(event.removed)} asked no more"] if event.removed else []
             return f"{event.actor.shown} reassigned {label} ({'; '.join(more)}): {event.reason}"
+        case e.NextAsked():
+            return f"{label} was approved by enough, so it was put before {event.name}: {', '.join(event.people)}."
         case e.ReminderSent():
             whom = ", ".join(event.people) or "nobody, because nobody is left who may answer"
             return f"{label} was not answered yet: reminder {event.number} went to {whom}."
@@ -182,6 +184,21 @@ def _about_mending(event: e.Event, label: str) -> str:
             return f"{event.actor.shown} began {label} again{new}: {event.reason}"
         case _:
             return ""
+
+
+def _opening(event: e.ApprovalOpened, label: str) -> str:
+    if event.quotas:
+        each = [f"{q.required} of {q.name} ({', '.join(q.people)})" for q in event.quotas]
+        how = ", then ".join(each) if event.in_sequence else " and ".join(each)
+        return f"{label} was put before {how}."
+    count = f"{event.required} of " if event.required > 1 else ""
+    return f"{label} was put before {count}{', '.join(event.roster)}."
+
+
+def _values(values: dict[str, object]) -> str:
+    """What was filled in, cut where it is long."""
+    text = ", ".join(f"{name}: {value}" for name, value in values.items())
+    return text if len(text) <= 300 else f"{text[:299]}…"
 
 
 def _escalation(event: e.PeopleEscalated, label: str) -> str:

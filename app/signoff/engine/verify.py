@@ -23,10 +23,12 @@ from signoff.core.implied import (
     implied_signal,
     implied_timers,
     implies_open_approval,
+    standing,
 )
 from signoff.core.invariants import Finding, RunCheck, state_findings
 from signoff.core.plan import Plan
-from signoff.core.quorum import find_person, person_key
+from signoff.core.quorum import find_person
+from signoff.core.quorum import given as counted_approvals
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError
@@ -255,11 +257,8 @@ def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
         implied.discard((step, generation))
         approval = state.steps[step].approval
         assert approval is not None
-        voted = {person_key(v.person) for v in approval.votes}
-        approvals = sum(v.outcome == "approved" for v in approval.votes)
-        meant = dict.fromkeys(approval.released, (0, 0))
-        meant |= {p: (0, 1) if person_key(p) in voted else (1, 0) for p in approval.roster}
-        if people.get(key, {}) != meant:
+        approvals = counted_approvals(approval)
+        if people.get(key, {}) != standing(approval):
             yield (
                 "roster_differs",
                 f"The people asked about '{step}' are not those of its roster, or not in that state.",

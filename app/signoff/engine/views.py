@@ -177,7 +177,8 @@ class DeadLetter:
 class InboxItem:
     """An approval or a form as a person sees it; where `may_decide` is False, `why_not` says why.
 
-    `kind` is `approval` or `form`; a form has `fields` to fill in and `prefill`, first values by field name.
+    `kind` is `approval` or `form`; both can have `fields` to fill in, a form also `prefill`, first values by field
+    name. `quotas` are (name, given, required) where so many of each are needed; `in_sequence` says that in this order.
     `returns_to` are (step id, label) to which the work may be sent back. `may_withdraw`: the person's vote on it
     can be taken back.
     """
@@ -209,6 +210,8 @@ class InboxItem:
     fields: tuple[Field, ...] = ()
     prefill: dict[str, Any] = field(default_factory=dict)
     may_withdraw: bool = False
+    quotas: tuple[tuple[str, int, int], ...] = ()
+    in_sequence: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from signoff.core.effects import (
     TimerSet,
 )
 from signoff.core.events import ActivityScheduled, Event
+from signoff.core.quorum import given
 from signoff.core.states import RunState
 from signoff.errors import InvalidInput
 from signoff.store.bodies import MAX_BODY_BYTES, dump
@@ -202,14 +203,15 @@ class Rows:
             )
         )
         self.people_new.extend((approval_id, login, state.tenant, 1) for login in a.roster)
+        self.people_new.extend((approval_id, login, state.tenant, 0) for login in a.later)
 
     def _move_approval(self, run: RunKey, state: RunState, m: ApprovalMoved, micros: int) -> None:
         key = (run.pk, m.step, m.generation)
         closed = m.status != "open"
         step = state.steps.get(m.step)
         approval = step.approval if step else None
-        given = sum(v.outcome == "approved" for v in approval.votes) if approval else 0
-        self.approvals_moved.append((m.status, given, micros if closed else None, *key))
+        count = given(approval) if approval else 0
+        self.approvals_moved.append((m.status, count, micros if closed else None, *key))
         for login in m.removed:
             self.people_moved[*key, login] = None
             self.links_gone.append((micros, "removed", *key, login))

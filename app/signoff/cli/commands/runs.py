@@ -250,7 +250,9 @@ def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> N
         print_table(("run", "step", "kind", "label", "shown", "asked by", "note"), rows, "Nothing waits for you.")
 
 
-def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data: Any, to: str = "") -> None:
+def _decide(
+    outcome: str, run_id: str, step: str, comment: str, login: str, data: Any, to: str = "", values: str = ""
+) -> None:
     who = actor(login)
     with connected(data) as signoff:
         task = signoff.queries.find_task(TENANT, who.id, run_id, step)
@@ -277,6 +279,7 @@ def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data
             comment=comment,
             shown_digest=task.shown_digest if task else "",
             to=to,
+            values=read_json(values, "The values") if values else None,
         )
         say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 
@@ -284,16 +287,35 @@ def _decide(outcome: str, run_id: str, step: str, comment: str, login: str, data
 Comment = Annotated[str, typer.Option("--comment", help="Comment for the record.")]
 
 
+Values = Annotated[
+    str, typer.Option("--values", help="Of the fields that the approval asks for: JSON object, @FILE or -.")
+]
+
+
 @explains_errors
-def approve(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
+def approve(
+    run_id: RunId,
+    step: Step,
+    comment: Comment = "",
+    values: Values = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
     """Approve an approval step."""
-    _decide("approved", run_id, step, comment, login, data)
+    _decide("approved", run_id, step, comment, login, data, values=values)
 
 
 @explains_errors
-def reject(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
+def reject(
+    run_id: RunId,
+    step: Step,
+    comment: Comment = "",
+    values: Values = "",
+    login: As = "",
+    data: Data = DEFAULT_DATA,
+) -> None:
     """Reject an approval step."""
-    _decide("rejected", run_id, step, comment, login, data)
+    _decide("rejected", run_id, step, comment, login, data, values=values)
 
 
 @explains_errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from signoff.core.checks.ladder import check_duration, check_ladder, check_people
+from signoff.core.checks.quotas import check_quotas
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import OUTCOMES, ApprovalConfig, AskingConfig, Definition, FormConfig, Outcome, Step
 from signoff.core.graph import reachable_from
@@ -16,7 +17,7 @@ MAX_ROUNDS = 50
 
 def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundings) -> Iterator[Problem]:
     """Everything about one approval."""
-    yield from _people(s, c, around)
+    yield from check_quotas(s, c, around) if c.quotas else _people(s, c, around)
     yield from _quorum(s, c)
     if c.expires:
         yield from check_duration(s, c.expires)
@@ -42,7 +43,8 @@ def check_form(d: Definition, s: Step, c: FormConfig, around: Surroundings) -> I
 
 
 def _people(s: Step, c: AskingConfig, around: Surroundings) -> Iterator[Problem]:
-    if not c.groups and not c.people and not (isinstance(c, FormConfig) and c.requester):
+    chosen = c.groups_by if isinstance(c, ApprovalConfig) else c.requester
+    if not c.groups and not c.people and not chosen:
         yield Problem("no_approvers", f"Nobody is asked in {s.kind} '{s.label}'.", "Name a group or people.", s.id)
     yield from check_people(s, c.groups, c.people, around)
 
@@ -52,7 +54,7 @@ def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
         message = f"'{s.label}' needs a negative number of approvals."
         yield Problem("bad_quorum", message, "Use 1 or more; 0 means all.", s.id)
     asked = {p.casefold() for p in c.people}
-    if not c.groups and c.people and c.required > len(asked):
+    if not c.groups and not c.groups_by and c.people and c.required > len(asked):
         yield Problem(
             "quorum_unreachable",
             f"'{s.label}' needs {c.required} approvals but asks only {len(asked)} people.",

@@ -41,6 +41,7 @@ class _Place:
     edge: str = ""
     condition: bool = False
     list_wanted: bool = False
+    number_wanted: bool = False
     extra: frozenset[str] = frozenset()
 
     def problem(self, code: str, message: str, remedy: str, position: int = -1) -> Problem:
@@ -68,7 +69,13 @@ def check_expressions(d: Definition, _: Surroundings) -> Iterator[Problem]:
         unknown = [*_unknown_inputs(d, expression, place), *_unknown_steps(d, expression, place)]
         if unknown:
             yield from unknown
-        elif message := wrong_type(d, expression, condition=place.condition, list_wanted=place.list_wanted):
+        elif message := wrong_type(
+            d,
+            expression,
+            condition=place.condition,
+            list_wanted=place.list_wanted,
+            number_wanted=place.number_wanted,
+        ):
             remedy = "Compare and compute like with like; convert with int(), double() or string()."
             yield place.problem("type_mismatch", message, remedy)
 
@@ -94,6 +101,8 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
             for path, source in template_expressions(s.config.compensation.input):
                 where = f"compensation.input {path} of '{s.label}'"
                 yield source, _Place(where, before[s.id] | {s.id}, step=s.id)
+        if isinstance(s.config, ApprovalConfig):
+            yield from _policy_places(s, s.config, before[s.id])
         if s.skip.condition:
             where = f"the skip condition of '{s.label}'"
             yield s.skip.condition, _Place(where, frozenset(graph) - {s.id}, step=s.id, condition=True)
@@ -101,6 +110,16 @@ def _places(d: Definition) -> Iterator[tuple[str, _Place]]:
         if e.when and e.source in label:
             where = f"the condition from '{label[e.source]}' to '{label.get(e.target, e.target)}'"
             yield e.when, _Place(where, before[e.source] | {e.source}, edge=e.key, condition=True)
+
+
+def _policy_places(s: Step, c: ApprovalConfig, usable: frozenset[str]) -> Iterator[tuple[str, _Place]]:
+    if c.required_by:
+        yield c.required_by, _Place(f"required_by of '{s.label}'", usable, step=s.id, number_wanted=True)
+    if c.groups_by:
+        yield c.groups_by, _Place(f"groups_by of '{s.label}'", usable, step=s.id, list_wanted=True)
+    for number, q in enumerate(c.quotas, 1):
+        if q.when:
+            yield q.when, _Place(f"the condition of quota {number} of '{s.label}'", usable, step=s.id, condition=True)
 
 
 def _probe_places(s: Step, probe: Probe, usable: frozenset[str]) -> Iterator[tuple[str, _Place]]:
@@ -151,3 +170,7 @@ def _unknown_steps(d: Definition, expression: Expression, place: _Place) -> Iter
             if len(parts) > 1 and parts[0] == "output" and declared and parts[1] not in declared:
                 remedy = f"It gives: {', '.join(sorted(declared))}."
                 yield place.problem("unknown_output", f"'{other.label}' gives no '{parts[1]}'.", remedy)
+            asked = {f.name for f in other.config.fields} if isinstance(other.config, ApprovalConfig) else set()
+            if len(parts) > 2 and parts[:2] == ["output", "values"] and asked and parts[2] not in asked:
+                remedy = f"It asks for: {', '.join(sorted(asked))}."
+                yield place.problem("unknown_output", f"'{other.label}' asks for no '{parts[2]}'.", remedy)

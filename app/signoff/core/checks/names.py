@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, Definition, Field, FieldType, StepKind
+from signoff.core.definition import MAX_STEPS, ApprovalConfig, Definition, Field, FieldType, StepKind
 from signoff.core.problem import Problem
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -53,6 +53,8 @@ def check_fields(d: Definition, _: Surroundings) -> Iterator[Problem]:
     for s in d.steps:
         what = {StepKind.FORM: "the fields of", StepKind.SIGNAL: "the payload of"}.get(s.kind, "the output of")
         yield from _fields(s.output, f"{what} '{s.label}'", s.id)
+        if isinstance(s.config, ApprovalConfig):
+            yield from _fields(s.config.fields, f"the decision on '{s.label}'", s.id)
 
 
 def _fields(fields: tuple[Field, ...], where: str, step: str) -> Iterator[Problem]:

@@ -22,10 +22,23 @@ _DECISION: dict[str, Any] = {"outcome": "approved", "decided_by": [], "comment":
 
 def gives(step: Step) -> frozenset[str]:
     """Names in the output of a step that declares none but always has the same."""
-    return frozenset(_DECISION) if isinstance(step.config, ApprovalConfig) else frozenset()
+    return frozenset(_decision(step.config)) if isinstance(step.config, ApprovalConfig) else frozenset()
 
 
-def wrong_type(d: Definition, expression: Expression, *, condition: bool = False, list_wanted: bool = False) -> str:
+def _decision(config: ApprovalConfig) -> dict[str, Any]:
+    """What an approval gives; with fields also what was filled in when deciding."""
+    values = {f.name: _sample(f) for f in config.fields if f.type in _SAMPLES or f.options}
+    return {**_DECISION, "values": values, "answers": []} if config.fields else _DECISION
+
+
+def wrong_type(
+    d: Definition,
+    expression: Expression,
+    *,
+    condition: bool = False,
+    list_wanted: bool = False,
+    number_wanted: bool = False,
+) -> str:
     """What must always go wrong with the types, as a sentence; "" where nothing must.
 
     Nothing is said where the expression reads an optional field, a whole input or an output of which nothing is
@@ -42,6 +55,8 @@ def wrong_type(d: Definition, expression: Expression, *, condition: bool = False
         return ""
     if list_wanted and not isinstance(value, list):
         return f"'{expression.shown}' gives no list, where a list is needed."
+    if number_wanted and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return f"'{expression.shown}' gives no number, where a whole number is needed."
     return ""
 
 
@@ -70,7 +85,9 @@ def _reads_known(step: Step, parts: list[str]) -> bool:
     if parts[0] != "output":
         return True
     if isinstance(step.config, ApprovalConfig):
-        return True
+        read_values = len(parts) > 1 and parts[1] in ("values", "answers")
+        wanted = [f for f in step.config.fields if len(parts) > 2 and f.name == parts[2]]
+        return not read_values or (parts[1] == "values" and len(parts) > 2 and all(_is_known(f) for f in wanted))
     if not step.output or getattr(step.config, "for_each", None):
         return False
     read = [f for f in step.output if len(parts) < 2 or f.name == parts[1]]
@@ -79,7 +96,7 @@ def _reads_known(step: Step, parts: list[str]) -> bool:
 
 def _output(step: Step) -> dict[str, Any]:
     if isinstance(step.config, ApprovalConfig):
-        return _DECISION
+        return _decision(step.config)
     return {f.name: _sample(f) for f in step.output if f.type in _SAMPLES or f.options}
 
 

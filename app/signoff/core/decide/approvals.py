@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from signoff.core import events as e
 from signoff.core.answering import missing_answers, must_differ
+from signoff.core.asking_words import of_quotas
 from signoff.core.commands import CheckApprovers, Decide
 from signoff.core.decide.advance import after, fail_step
 from signoff.core.decide.asking import (
@@ -14,13 +18,19 @@ from signoff.core.decide.asking import (
     not_now,
 )
 from signoff.core.decide.build import Build
+from signoff.core.decide.forms import wrong_values
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
-from signoff.core.definition import ApprovalConfig, FormConfig
+from signoff.core.definition import ApprovalConfig, FormConfig, RejectionRule
+from signoff.core.digest import canonical_json
 from signoff.core.flow import resolve_edges
-from signoff.core.quorum import same_person, settled_outcome
+from signoff.core.forms import check_values
+from signoff.core.quorum import counted, distinct, find_person, given, same_person, settled_outcome, stage_of
 from signoff.core.rejection import Rejection
-from signoff.core.states import ErrorInfo, StepState, StepStatus
+from signoff.core.showing import form_digest
+from signoff.core.states import ApprovalState, ErrorInfo, StepState, StepStatus
 
+MAX_VALUES_BYTES = 16_384
+"""What is filled in when deciding stands in every snapshot of the run, once for each who decides."""
 OUTCOMES = ("approved", "rejected", RETURNED)
 MAX_COMMENT_CHARS = 10_000
 
@@ -39,6 +49,31 @@ def decide(build: Build, command: Decide) -> Rejection | None:
     )
     if refused:
         return refused
+    values, refused = _values(build, command)
+    if refused:
+        return refused
+    _record(build, command, values)
+    if command.outcome == RETURNED:
+        send_back(build, command)
+        return None
+    after_vote = build.state.steps[command.step]
+    asked = asked_of(after_vote)
+    at_once = _settles_at_first_rejection(build, command.step, asked)
+    outcome = settled_outcome(asked, build.state.started_by, at_first_rejection=at_once)
+    if outcome:
+        _settle(build, command, after_vote, outcome)
+    else:
+        _ask_next(build, command.step)
+        _fail_if_unreachable(build, command.step)
+    for other in must_differ(build.plan, command.step):
+        step = build.state.steps[other]
+        if step.approval and step.status is StepStatus.WAITING and not build.state.is_terminal:
+            _fail_if_unreachable(build, other)
+    return None
+
+
+def _record(build: Build, command: Decide, values: dict[str, Any]) -> None:
+    step = build.state.steps[command.step]
     build.emit(
         e.DecisionRecorded(
             at=build.now,
@@ -51,25 +86,45 @@ def decide(build: Build, command: Decide) -> Rejection | None:
             shown_digest=command.shown_digest or asked_of(step).shown_digest,
             authority=authority_of(build, command),
             link=command.link,
+            values=values,
+            definition_digest=build.plan.digest,
+            form_digest=form_digest(build.plan, command.step),
+            zone=build.plan.definition.policies.zone,
         )
     )
-    if command.outcome == RETURNED:
-        send_back(build, command)
-        return None
-    after_vote = build.state.steps[command.step]
-    config = build.plan.steps[command.step].config
+
+
+def _settles_at_first_rejection(build: Build, step_id: str, asked: ApprovalState) -> bool:
+    config = build.plan.steps[step_id].config
     assert isinstance(config, ApprovalConfig)
-    at_once = config.settles_at_first_rejection
-    outcome = settled_outcome(asked_of(after_vote), build.state.started_by, at_first_rejection=at_once)
-    if outcome:
-        _settle(build, command, after_vote, outcome)
-    else:
-        _fail_if_unreachable(build, command.step)
-    for other in must_differ(build.plan, command.step):
-        step = build.state.steps[other]
-        if step.approval and step.status is StepStatus.WAITING and not build.state.is_terminal:
-            _fail_if_unreachable(build, other)
-    return None
+    if config.rejection is RejectionRule.DEFAULT:
+        return all(q.required == 1 for q in asked.quotas) if asked.quotas else asked.required == 1
+    return config.rejection is RejectionRule.AT_ONCE
+
+
+def _ask_next(build: Build, step_id: str) -> None:
+    """In a sequence the next quota is asked when the one before is filled."""
+    step = build.state.steps[step_id]
+    asked = asked_of(step)
+    if not asked.in_sequence:
+        return
+    stage, voted = stage_of(asked), distinct(v.person for v in asked.votes)
+    before = stage - 1
+    if stage == 0 or len(counted(asked)[stage]) or find_person(voted[-1], counted(asked)[before]) is None:
+        return
+    quota = asked.quotas[stage]
+    people = tuple(p for p in quota.people if not find_person(p, voted))
+    build.emit(
+        e.NextAsked(
+            at=build.now,
+            step=step_id,
+            generation=step.generation,
+            stage=stage,
+            name=quota.name,
+            people=people,
+            roster=(*voted, *people),
+        )
+    )
 
 
 def check_approvers(build: Build, command: CheckApprovers) -> Rejection | None:
@@ -90,15 +145,35 @@ def _fail_if_unreachable(build: Build, step_id: str) -> bool:
     missing = missing_answers(build.plan, build.state, step_id, build.facts.directory.people)
     if missing <= 0:
         return False
-    left = approval.required - sum(v.outcome == "approved" for v in approval.votes)
+    left = approval.required - given(approval)
     able = f"only {left - missing}" if left > missing else "none"
     wanted = "1 more approval is" if left == 1 else f"{left} more approvals are"
     message = f"No approver: {wanted} needed, but {able} of those asked may still decide."
+    if approval.quotas:
+        message = f"No approver: {wanted} needed ({of_quotas(approval)}), but {able} can be had, each person once."
     if isinstance(build.plan.steps[step_id].config, FormConfig):
         message = "Nobody of those asked can fill it in any more."
     fail_step(build, step_id, ErrorInfo("no_approver", message, False))
     after(build, step_id)
     return True
+
+
+def _values(build: Build, command: Decide) -> tuple[dict[str, Any], Rejection | None]:
+    """What was filled in when deciding: all that is required to approve; what is given otherwise must fit too."""
+    label, config = build.plan.label(command.step), build.plan.steps[command.step].config
+    assert isinstance(config, ApprovalConfig)
+    fields = config.fields
+    if command.outcome != "approved":
+        fields = tuple(replace(f, required=False) for f in fields)
+    clean, problems = check_values(fields, command.values, what=f"the decision on '{label}'")
+    if problems:
+        return {}, wrong_values(problems, "invalid_values")
+    clean = {name: value for name, value in clean.items() if value is not None}
+    size = len(canonical_json(clean))
+    if size > MAX_VALUES_BYTES:
+        message = f"What was filled in for '{label}' has {size} bytes; at most {MAX_VALUES_BYTES} are allowed."
+        return {}, Rejection("invalid_values", message, "Shorten it.", evidence=False)
+    return clean, None
 
 
 def _same_as_before(command: Decide, step: StepState) -> bool:
@@ -130,11 +205,15 @@ def _bad_form(build: Build, command: Decide) -> Rejection | None:
 def _settle(build: Build, command: Decide, step: StepState, outcome: str) -> None:
     votes = asked_of(step).votes
     deciding = [v for v in votes if v.outcome == outcome]
-    output = {
+    output: dict[str, Any] = {
         "outcome": outcome,
         "decided_by": [v.person for v in deciding],
         "comment": deciding[-1].comment if deciding else "",
     }
+    config = build.plan.steps[command.step].config
+    if isinstance(config, ApprovalConfig) and config.fields:
+        output["values"] = deciding[-1].values if deciding else {}
+        output["answers"] = [{"person": v.person, "outcome": v.outcome, "values": v.values} for v in votes]
     edges = resolve_edges(build.plan, build.state, command.step, outcome, output)
     build.emit(
         e.ApprovalSettled(

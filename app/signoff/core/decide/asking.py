@@ -53,12 +53,15 @@ def authority_of(build: Build, answer: Answer) -> str:
     config = build.plan.steps[answer.step].config
     assert isinstance(config, ApprovalConfig | FormConfig)
     who, groups = answer.actor.id, build.facts.directory.groups
-    found = [f"group {g}" for g in config.groups if find_person(who, groups.get(g, ()))]
-    if find_person(who, config.people):
+    asked = build.state.steps[answer.step].approval
+    named, people = config.groups, config.people
+    if isinstance(config, ApprovalConfig):
+        named, people = (*config.asked_groups, *(asked.groups if asked else ())), config.asked_people
+    found = [f"group {g}" for g in dict.fromkeys(named) if find_person(who, groups.get(g, ()))]
+    if find_person(who, people):
         found.append("named person")
     if isinstance(config, FormConfig) and config.requester and same_person(who, build.state.started_by):
         found.append("requester")
-    asked = build.state.steps[answer.step].approval
     if asked and find_person(who, asked.assigned):
         found.append("named by an operator")
     if asked and find_person(who, asked.escalated):

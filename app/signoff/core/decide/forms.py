@@ -21,6 +21,7 @@ from signoff.core.definition import FormConfig
 from signoff.core.flow import resolve_edges
 from signoff.core.forms import ValueProblem, check_values
 from signoff.core.rejection import Rejection
+from signoff.core.showing import form_digest
 from signoff.core.states import StepState
 
 MAX_COMMENT_CHARS = 10_000
@@ -53,6 +54,9 @@ def submit(build: Build, command: SubmitForm) -> Rejection | None:
             link=command.link,
             output=values,
             edges=resolve_edges(build.plan, build.state, command.step, "submitted", values),
+            definition_digest=build.plan.digest,
+            form_digest=form_digest(build.plan, command.step),
+            zone=build.plan.definition.policies.zone,
         )
     )
     after(build, command.step)

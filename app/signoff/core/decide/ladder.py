@@ -14,8 +14,8 @@ from signoff.core.altered import altered
 from signoff.core.answering import deciders_elsewhere, missing_answers, who_may_answer
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig
-from signoff.core.quorum import distinct, find_person, same_person
-from signoff.core.states import ApprovalState, Rung, StepState
+from signoff.core.quorum import counted, distinct, find_person, same_person, stage_of
+from signoff.core.states import ApprovalState, Quota, Rung, StepState
 from signoff.core.worktime import WorkTime
 
 
@@ -76,8 +76,10 @@ def _escalate(build: Build, step_id: str, rung: Rung) -> None:
     voted = [v.person for v in asked.votes]
     removed = tuple(p for p in asked.roster if not find_person(p, voted)) if added and wanted.hand_over else ()
     roster = (*(p for p in asked.roster if p not in removed), *added)
-    if removed and _too_few(build, step, step_id, roster):
+    quotas = _quotas_after(asked, added, removed)
+    if removed and _too_few(build, step, step_id, roster, quotas):
         removed, roster = (), (*asked.roster, *added)
+        quotas = _quotas_after(asked, added, ())
     build.emit(
         e.PeopleEscalated(
             at=build.now,
@@ -91,8 +93,20 @@ def _escalate(build: Build, step_id: str, rung: Rung) -> None:
             added=added,
             removed=removed,
             directory_version=directory.version,
+            quotas=quotas,
         )
     )
+
+
+def _quotas_after(asked: ApprovalState, added: Sequence[str], removed: Sequence[str]) -> tuple[Quota, ...]:
+    """Who comes in by escalation may stand in for every quota that is not filled; in a sequence not for later ones."""
+    stage = stage_of(asked) if asked.in_sequence else 0
+    found = []
+    for i, (q, have) in enumerate(zip(asked.quotas, counted(asked), strict=True)):
+        short = i == stage if asked.in_sequence else len(have) < q.required
+        left = tuple(p for p in q.people if p not in removed)
+        found.append(Quota(q.name, q.required, distinct([*left, *added]) if short else left))
+    return tuple(found)
 
 
 def _who_can(build: Build, step_id: str, asked: ApprovalState, people: Sequence[str]) -> tuple[str, ...]:
@@ -108,8 +122,8 @@ def _who_can(build: Build, step_id: str, asked: ApprovalState, people: Sequence[
     )
 
 
-def _too_few(build: Build, step: StepState, step_id: str, roster: tuple[str, ...]) -> bool:
+def _too_few(build: Build, step: StepState, step_id: str, roster: tuple[str, ...], quotas: tuple[Quota, ...]) -> bool:
     assert step.approval is not None
-    then = altered(step, approval=altered(step.approval, roster=roster))
+    then = altered(step, approval=altered(step.approval, roster=roster, quotas=quotas))
     state = altered(build.state, steps={**build.state.steps, step_id: then})
     return missing_answers(build.plan, state, step_id, build.facts.directory.people) > 0

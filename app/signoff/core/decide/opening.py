@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from signoff.core.answering import deciders_elsewhere
 from signoff.core.decide.build import Build
 from signoff.core.decide.ladder import ladder_of
+from signoff.core.decide.policy import asked_by, policy_of
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, Step
 from signoff.core.events import ApprovalOpened, FormOpened
 from signoff.core.flow import scope_of
-from signoff.core.quorum import distinct, find_person, needed, usable_roster
+from signoff.core.quorum import distinct, find_person
 from signoff.core.showing import refuse_too_large, shown_digest, shown_of
 from signoff.core.states import ErrorInfo
 
@@ -21,14 +21,9 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
     """Ask people, or fail as `no_approver` where the quorum could not be met."""
     config = step.config
     assert isinstance(config, ApprovalConfig)
-    state, directory = build.state, build.facts.directory
-    asked = distinct(_members(build, config))
-    excluded = deciders_elsewhere(build.plan, state, step.id, asked)
-    roster = tuple(p for p in asked if p not in excluded)
-    usable = usable_roster(roster, state.started_by, config.requester_may_decide)
-    required = needed(config.required, usable)
-    if not usable or required > len(usable):
-        fail(build, step.id, ErrorInfo("no_approver", _why_nobody(config, usable, asked, state.started_by), False))
+    state, policy = build.state, policy_of(build, step)
+    if policy.problem:
+        fail(build, step.id, ErrorInfo("no_approver", policy.problem, False))
         return
     shown = shown_of(build.plan, state, step.id)
     due = _due(build, config)
@@ -38,16 +33,19 @@ def open_approval(build: Build, step: Step, fail: Callable[[Build, str, ErrorInf
             step=step.id,
             generation=state.steps[step.id].generation,
             round=state.steps[step.id].round,
-            roster=roster,
-            groups=config.groups,
-            required=required,
+            roster=policy.roster,
+            groups=policy.groups,
+            required=policy.required,
             requester_may_decide=config.requester_may_decide,
             shown=shown,
             shown_digest=shown_digest(state, step.id, shown),
-            directory_version=directory.version,
+            directory_version=build.facts.directory.version,
             due=due,
-            excluded=excluded,
+            excluded=policy.excluded,
             ladder=ladder_of(config, build.plan.worktime, build.now, due),
+            quotas=policy.quotas,
+            in_sequence=bool(policy.quotas) and config.in_sequence,
+            reckoned=policy.reckoned,
         )
     )
 
@@ -58,7 +56,7 @@ def open_form(build: Build, step: Step, fail: Callable[[Build, str, ErrorInfo], 
     assert isinstance(config, FormConfig)
     state, directory = build.state, build.facts.directory
     requester = find_person(state.started_by, directory.people) if config.requester else None
-    roster = distinct([*_members(build, config), *((requester,) if requester else ())])
+    roster = distinct([*asked_by(build, config), *((requester,) if requester else ())])
     if not roster:
         named = [*(f"group '{g}'" for g in config.groups), *config.people]
         named += [f"'{state.started_by}', who started the run"] if config.requester else []
@@ -94,22 +92,5 @@ def _prefill(build: Build, step_id: str, config: FormConfig) -> dict[str, Any]:
     return values
 
 
-def _members(build: Build, config: AskingConfig) -> list[str]:
-    directory = build.facts.directory
-    members = [m for g in config.groups for m in directory.groups.get(g, ())]
-    return [*members, *(known for p in config.people if (known := find_person(p, directory.people)))]
-
-
 def _due(build: Build, config: AskingConfig) -> datetime | None:
     return build.plan.worktime.later(build.now, config.expires) if config.expires else None
-
-
-def _why_nobody(config: ApprovalConfig, usable: tuple[str, ...], asked: tuple[str, ...], requester: str) -> str:
-    named = ", ".join([*(f"group '{g}'" for g in config.groups), *config.people])
-    if not asked:
-        return f"Nobody can approve: {named} has no active member."
-    if not usable:
-        barred = f"'{requester}', who started the run," if len(asked) == 1 and find_person(requester, asked) else ""
-        barred = barred or "who started the run or decided an earlier step"
-        return f"Nobody can approve: {barred} may not, and {named} has no one else."
-    return f"The approval needs {config.required} people, but only {len(usable)} of {named} may decide."

@@ -15,9 +15,9 @@ from signoff.core.answering import closed, deciders_elsewhere, missing_answers, 
 from signoff.core.decide.build import Build
 from signoff.core.decide.operators import may_operate, not_changed
 from signoff.core.definition import ApprovalConfig, FormConfig
-from signoff.core.quorum import distinct, find_person, same_person
+from signoff.core.quorum import counted, distinct, find_person, same_person, stage_of
 from signoff.core.rejection import Rejection
-from signoff.core.states import ApprovalState, StepStatus
+from signoff.core.states import ApprovalState, Quota, StepStatus
 from signoff.core.wording import listed
 
 MAX_COMMENT_CHARS = 10_000
@@ -39,14 +39,18 @@ def reassign(build: Build, command: c.ReassignStep) -> Rejection | None:
         message = f"Expected to {wanted}, but nobody is asked there now: it is {step.status}."
         return Rejection("not_open", message, "Reassign it while it is open; retry it first where it has failed.")
     asked = step.approval
-    removed = tuple(find_person(p, asked.roster) or p for p in distinct(command.remove))
+    removed = tuple(find_person(p, _everybody(asked)) or p for p in distinct(command.remove))
     people = build.facts.directory.people
     added = tuple(find_person(p, people) or p for p in distinct(command.add))
     refused = _bad_removal(build, asked, removed, wanted) or _bad_addition(build, command, asked, added, wanted)
     if refused:
         return refused
-    roster = (*(p for p in asked.roster if p not in removed), *added)
-    if refused := _too_few(build, command.step, roster, wanted):
+    quotas, refused = _quotas_after(build, asked, added, removed, wanted)
+    if refused:
+        return refused
+    now = [p for p in added if not asked.in_sequence or find_person(p, quotas[stage_of(asked)].people)]
+    roster = (*(p for p in asked.roster if p not in removed), *now)
+    if refused := _too_few(build, command.step, roster, quotas, wanted):
         return refused
     build.emit(
         e.PeopleReassigned(
@@ -59,14 +63,40 @@ def reassign(build: Build, command: c.ReassignStep) -> Rejection | None:
             added=added,
             removed=removed,
             directory_version=build.facts.directory.version,
+            quotas=quotas,
         )
     )
     return None
 
 
+def _everybody(asked: ApprovalState) -> tuple[str, ...]:
+    """Who is asked, and in a sequence who will be."""
+    later = asked.quotas[stage_of(asked) + 1 :] if asked.in_sequence else ()
+    return distinct([*asked.roster, *(p for q in later for p in q.people)])
+
+
+def _quotas_after(
+    build: Build, asked: ApprovalState, added: Sequence[str], removed: Sequence[str], wanted: str
+) -> tuple[tuple[Quota, ...], Rejection | None]:
+    """Who comes in counts for the groups they belong to and for those of whom they replace."""
+    replaced = [q.name for q in asked.quotas if any(find_person(p, q.people) for p in removed)]
+    groups = build.facts.directory.groups
+    found = []
+    for q in asked.quotas:
+        own = [g for g in groups if g == q.name]
+        come = [p for p in added if q.name in replaced or any(find_person(p, groups[g]) for g in own)]
+        found.append(Quota(q.name, q.required, (*(p for p in q.people if p not in removed), *come)))
+    for p in added if asked.quotas else ():
+        if not any(find_person(p, q.people) for q in found):
+            name = build.facts.directory.people.get(p, p)
+            message = f"Expected to {wanted}, but {name} would count for none of {', '.join(q.name for q in found)}."
+            return (), Rejection("no_quota", message, "Take off in the same command whom they replace.")
+    return tuple(found), None
+
+
 def _bad_removal(build: Build, asked: ApprovalState, removed: Sequence[str], wanted: str) -> Rejection | None:
     for p in removed:
-        if not find_person(p, asked.roster):
+        if not find_person(p, _everybody(asked)):
             message = f"Expected to {wanted}, but '{p}' is not asked there."
             return Rejection("not_asked", message, "Look at who is asked.")
         if vote := next((v for v in asked.votes if same_person(v.person, p)), None):
@@ -91,7 +121,7 @@ def _bad_addition(
         if find_person(p, people) is None:
             message = f"Expected to {wanted}, but '{p}' has no active account."
             return Rejection("unknown_person", message, "Correct the login.")
-        if find_person(p, asked.roster):
+        if find_person(p, _everybody(asked)):
             message = f"Expected to {wanted}, but {name} is already asked there."
             return Rejection("already_asked", message, "Nothing to do.")
         if command.actor.kind == "person" and same_person(p, command.actor.id):
@@ -109,11 +139,13 @@ def _bad_addition(
     return None
 
 
-def _too_few(build: Build, step_id: str, roster: tuple[str, ...], wanted: str) -> Rejection | None:
+def _too_few(
+    build: Build, step_id: str, roster: tuple[str, ...], quotas: tuple[Quota, ...], wanted: str
+) -> Rejection | None:
     """The quorum must stay within reach of those who are asked then and have an account."""
     step = build.state.steps[step_id]
     assert step.approval is not None
-    then = altered(step, approval=altered(step.approval, roster=roster))
+    then = altered(step, approval=altered(step.approval, roster=roster, quotas=quotas))
     state = altered(build.state, steps={**build.state.steps, step_id: then})
     missing = missing_answers(build.plan, state, step_id, build.facts.directory.people)
     if missing <= 0:
@@ -147,6 +179,11 @@ def withdraw(build: Build, command: c.WithdrawVote) -> Rejection | None:
     if command.generation != step.generation:
         message = f"'{label}' changed while you were reading it."
         return Rejection("changed_meanwhile", message, "Read it again.")
+    if step.approval.in_sequence and any(
+        find_person(who, c) for c in counted(step.approval)[: stage_of(step.approval)]
+    ):
+        message = f"'{label}' has gone on since you approved it, so your vote stays."
+        return Rejection("stage_passed", message, "Ask those who decide now to reject or return it.", evidence=False)
     if len(command.comment) > MAX_COMMENT_CHARS:
         message = f"The comment on '{label}' is longer than {MAX_COMMENT_CHARS} characters."
         return Rejection("bad_comment", message, "Shorten it.", evidence=False)

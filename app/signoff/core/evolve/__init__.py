@@ -62,6 +62,7 @@ _HANDLERS: dict[type[e.Event], Callable[[Plan, RunState, Any], RunState]] = {
     e.DecisionRecorded: approvals.decided,
     e.VoteWithdrawn: approvals.vote_withdrawn,
     e.PeopleReassigned: approvals.reassigned,
+    e.NextAsked: approvals.next_asked,
     e.ReminderSent: approvals.reminded,
     e.PeopleEscalated: approvals.escalated,
     e.ApprovalSettled: approvals.settled,

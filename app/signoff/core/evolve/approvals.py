@@ -16,7 +16,14 @@ from signoff.core.states import ApprovalState, Rung, RunState, StepStatus, Timer
 def opened(plan: Plan, state: RunState, event: e.ApprovalOpened) -> RunState:
     """People are asked; the step waits."""
     approval = ApprovalState(
-        event.roster, event.required, event.shown_digest, event.requester_may_decide, excluded=event.excluded
+        event.roster,
+        event.required,
+        event.shown_digest,
+        event.requester_may_decide,
+        excluded=event.excluded,
+        quotas=event.quotas,
+        in_sequence=event.in_sequence,
+        groups=event.groups if "groups" in event.reckoned else (),
     )
     return _with_ladder(state, event, approval, event.ladder, event.due, status=StepStatus.WAITING)
 
@@ -56,6 +63,7 @@ def escalated(plan: Plan, state: RunState, event: e.PeopleEscalated) -> RunState
         roster=event.roster,
         escalated=(*(p for p in approval.escalated if p not in event.removed), *event.added),
         released=(*approval.released, *event.removed),
+        quotas=event.quotas or approval.quotas,
     )
     return _with_ladder(state, event, approval_then, left, state.steps[event.step].expires)
 
@@ -65,7 +73,7 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     step = state.steps[event.step]
     assert step.approval is not None
     person = find_person(event.actor.id, step.approval.roster) or event.actor.id
-    vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel)
+    vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel, event.values)
     approval = altered(step.approval, votes=(*step.approval.votes, vote))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
@@ -91,7 +99,17 @@ def reassigned(plan: Plan, state: RunState, event: e.PeopleReassigned) -> RunSta
         assigned=(*kept, *event.added),
         escalated=tuple(p for p in step.approval.escalated if p not in event.removed),
         released=tuple(p for p in step.approval.released if p not in event.added),
+        quotas=event.quotas or step.approval.quotas,
     )
+    return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
+
+
+def next_asked(plan: Plan, state: RunState, event: e.NextAsked) -> RunState:
+    """The next quota of a sequence is asked, those before no more; the step's clock goes on."""
+    step = state.steps[event.step]
+    assert step.approval is not None
+    gone = tuple(p for p in step.approval.roster if p not in event.roster)
+    approval = altered(step.approval, roster=event.roster, released=(*step.approval.released, *gone))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
 
 

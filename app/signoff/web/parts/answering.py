@@ -9,6 +9,7 @@ from typing import Any
 from signoff.engine.views import InboxItem
 from signoff.web.escape import clock, esc, label, moment
 from signoff.web.models.words import until
+from signoff.web.parts.deciding import deciding_form
 from signoff.web.parts.filling import MAX_COMMENT_CHARS, filling_form
 from signoff.web.parts.markup import Safe, digest_text, link, notice, pairs
 
@@ -30,6 +31,9 @@ def task_facts(item: InboxItem, asker: str) -> str:
         "Run": link(f"/runs/{item.run_id}", item.run_id),
         "Definition": Safe(f"{label(item.title)}, version {item.version} {digest_text(item.digest)}"),
     }
+    if item.quotas:
+        far = [f"{name}: {given} of {required}" for name, given, required in item.quotas]
+        count = ", then ".join(far) if item.in_sequence else ", ".join(far)
     if count:
         about["Approvals"] = count
     shown = pairs(item.shown) if item.shown else "<p>Nothing is shown.</p>"
@@ -37,17 +41,6 @@ def task_facts(item: InboxItem, asker: str) -> str:
     told = f'<div class="card"><h3>{title}</h3>{shown}</div>' if item.shown or item.kind == "approval" else ""
     return f"""{asks}{told}
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
-
-
-def _button(outcome: str, words: str, css: str, *, needs_comment: bool) -> str:
-    """A button that decides; the browser asks for the comment where this outcome needs one."""
-    free = "" if needs_comment else " formnovalidate"
-    return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
-
-
-def _return_button(step: str, name: str, needs_comment: bool) -> str:
-    words = f"Return to “<bdi>{esc(name)}</bdi>”"
-    return _button(f"returned:{esc(step)}", words, "", needs_comment=needs_comment)
 
 
 def task_form(item: InboxItem, token: str, *, by_link: bool = False) -> str:
@@ -61,27 +54,8 @@ def task_form(item: InboxItem, token: str, *, by_link: bool = False) -> str:
     if not item.may_decide:
         withdrawing = _withdrawing(item, token) if item.may_withdraw else ""
         return f"{notice(item.why_not or 'You may not answer this.', 'warning')}{withdrawing}"
-    if item.kind == "form":
-        return filling_form(item, token, by_link=by_link)
-    hidden = {
-        "token": token,
-        "generation": item.generation,
-        "shown_digest": item.shown_digest,
-        "key": secrets.token_urlsafe(18),
-        **({"by_link": "yes"} if by_link else {}),
-    }
-    fields = "".join(f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items())
-    needs = item.comment_required_on
-    words = {"approved": "approve", "rejected": "reject", "returned": "return it"}
-    verbs = [verb for outcome, verb in words.items() if outcome in needs]
-    when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
-    buttons = _button("approved", "Approve", "good", needs_comment="approved" in needs)
-    buttons += _button("rejected", "Reject", "bad", needs_comment="rejected" in needs)
-    buttons += "".join(_return_button(step, name, "returned" in needs) for step, name in item.returns_to)
-    return f"""<form class="card stack" method="post" action="/decide/{esc(item.run_id)}/{esc(item.step)}">{fields}
-<label class="field">Comment <span class="soft">{when}</span>
-<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{" required" if needs else ""}></textarea></label>
-<div class="row">{buttons}</div></form>"""
+    form = filling_form if item.kind == "form" else deciding_form
+    return form(item, token, by_link=by_link)
 
 
 def _withdrawing(item: InboxItem, token: str) -> str:

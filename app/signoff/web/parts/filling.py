@@ -47,7 +47,7 @@ def filling_form(
     parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
     for f in item.fields:
         value = entered.get(f.name) if entered is not None else entered_text(f, item.prefill.get(f.name))
-        parts.append(_field(f, value, problems.get(f.name, "")))
+        parts.append(field_markup(f, value, problems.get(f.name, "")))
     parts.append('<div class="row"><button class="button main" name="do" value="submit">Submit</button></div>')
     if item.returns_to:
         parts.append(_returning(item, comment))
@@ -67,7 +67,8 @@ def _returning(item: InboxItem, comment: str) -> str:
 <div class="row">{buttons}</div></details>"""
 
 
-def _field(f: Field, value: Any, problem: str) -> str:
+def field_markup(f: Field, value: Any, problem: str) -> str:
+    """One field with its label, help, problem and control."""
     optional = "" if f.required or f.type is FieldType.BOOLEAN else ' <span class="soft">(optional)</span>'
     name = f"<bdi>{esc(f.label or f.name)}</bdi>{optional}"
     said = [f'<span class="soft small">{esc(f.help or _range(f))}</span>'] if f.help or _range(f) else []

@@ -30,7 +30,7 @@ from signoff.web.models.sheet import Sheet
 from signoff.web.models.words import KIND_WORDS
 from signoff.web.parts.editors.activity import activity_editors, activity_limits
 from signoff.web.parts.editors.ladder import ladder_editors
-from signoff.web.parts.editors.people import approval_editors, approval_rules, form_editors, form_rules
+from signoff.web.parts.editors.people import approval_editors, approval_policy, approval_rules, form_editors, form_rules
 from signoff.web.parts.editors.subflow import subflow_editors
 from signoff.web.parts.editors.timing import signal_editors, wait_editors
 from signoff.web.parts.editors.whole import whole_editors
@@ -84,7 +84,8 @@ def step_panel(step: Step, pointer: Pointer, policies: Policies, around: Surroun
             own, more = activity_editors(c, around, config), activity_limits(c, around, config)
         case ApprovalConfig() as c:
             own = approval_editors(c, around, config)
-            more = [ladder_editors(c, policies, around, config), *approval_rules(c, config)]
+            policy, ladder = approval_policy(c, around, config), ladder_editors(c, policies, around, config)
+            more = [policy, ladder, *approval_rules(c, config)]
         case FormConfig() as c:
             own = form_editors(c, around, config)
             more = [ladder_editors(c, policies, around, config), *form_rules(c, config)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from signoff.core.asking_words import due_of
+from signoff.core.asking_words import due_of, of_quotas
 from signoff.core.definition import ActivityConfig, ApprovalConfig, FormConfig, SignalConfig, StepKind, SubflowConfig
+from signoff.core.states import Vote
 from signoff.engine.views import AttemptView, RunView
 from signoff.web.escape import clock, esc, label
 from signoff.web.models.words import KIND_WORDS
@@ -45,7 +46,7 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
         parts.append(f"<p>{bar} {done} of {total} done</p>")
     parts.append(pairs(_facts(view, step_id)))
     if state.approval and state.approval.votes:
-        votes = {v.name: Safe(f"{esc(v.outcome)} on {clock(v.at)}{_said(v.comment)}") for v in state.approval.votes}
+        votes = {v.name: _vote(v) for v in state.approval.votes}
         title = "Decisions" if step.kind is StepKind.APPROVAL else "Filled in by"
         parts.append(f"<h3>{title}</h3>{pairs(votes)}")
     if attempts:
@@ -55,6 +56,11 @@ def step_facts(view: RunView, step_id: str, attempts: Sequence[AttemptView], log
     if step_id in view.state.outputs:
         parts.append(f"<h3>Output</h3>{value_markup(view.state.outputs[step_id])}")
     return Safe(f'<div class="card stack" data-step="{esc(step_id)}">{"".join(parts)}</div>')
+
+
+def _vote(v: Vote) -> Safe:
+    values = pairs(v.values) if v.values else ""
+    return Safe(f"{esc(v.outcome)} on {clock(v.at)}{_said(v.comment)}{values}")
 
 
 def _said(comment: str) -> str:
@@ -71,8 +77,10 @@ def _facts(view: RunView, step_id: str) -> dict[str, Any]:
                 facts["Undone by"] = undo.connector
             if probe:
                 facts["If its answer is lost"] = f"asks {probe.connector} whether it happened"
-        case ApprovalConfig(groups=groups, people=people):
-            facts["Asks"] = ", ".join((*groups, *people))
+        case ApprovalConfig() as c:
+            facts["Asks"] = ", ".join((*c.asked_groups, *c.asked_people)) or "whom its expression names"
+            if state.approval and state.approval.quotas:
+                facts["Approvals"] = of_quotas(state.approval)
         case FormConfig(groups=groups, people=people, requester=requester):
             facts["Asks"] = ", ".join((*groups, *people, *(("who started the run",) if requester else ())))
         case SubflowConfig(definition=definition, version=version):

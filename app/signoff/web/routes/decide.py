@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from signoff import errors
+from signoff.engine.views import InboxItem
+from signoff.web.models.values import Filled, fill
+from signoff.web.parts.deciding import deciding_form
 from signoff.web.plain import answer_page, status_of
 from signoff.web.routes.link import Came, came_by, forget_link
+from signoff.web.routes.submit import entered_values, page_again, plain
 from signoff.web.session import is_form_token
 from signoff.web.site import Site
 
@@ -18,7 +23,9 @@ TITLES = {"approved": "Approved", "rejected": "Rejected", "returned": "Returned"
 
 
 class Decision(BaseModel):
-    """What the form of an approval sends; a return names its step as `returned:STEP`."""
+    """What the form of an approval sends; a return names its step as `returned:STEP`. Fields come as `field.NAME`."""
+
+    model_config = ConfigDict(extra="allow")
 
     outcome: str = Field(max_length=100)
     token: str = Field(max_length=200)
@@ -58,9 +65,20 @@ def decide_router(site: Site) -> APIRouter:
             return answer_page(
                 request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
             )
+        item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
+        entered = entered_values(item, form.model_extra or {}) if item else {}
+        filled = filled_for(item, entered, outcome)
+        came = Came(visit.actor, visit.form_token)
         try:
             came = came_by(site, request, visit, form.by_link)
-            _send(site, came, run_id, step, form, outcome, to)
+            if item and not filled.is_good:
+                return _again(request, came, item, entered, filled.problems, form.comment)
+            _send(site, came, run_id, step, form, outcome, to, filled.values)
+        except errors.InvalidInput as error:
+            problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(plain, error.problems)}
+            if item is None:
+                return _refusal(request, error, here, form.comment)
+            return _again(request, came, item, entered, problems or {"": error.message}, form.comment)
         except errors.SignoffError as error:
             return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
@@ -70,7 +88,35 @@ def decide_router(site: Site) -> APIRouter:
     return router
 
 
-def _send(site: Site, came: Came, run_id: str, step: str, form: Decision, outcome: str, to: str) -> None:
+def filled_for(item: InboxItem | None, entered: dict[str, Any], outcome: str) -> Filled:
+    """What was filled in, checked: all that is required to approve, what is given otherwise."""
+    if item is None or not item.fields:
+        return Filled()
+    approves = outcome == "approved"
+    fields = item.fields if approves else tuple(replace(f, required=False) for f in item.fields)
+    filled = fill(fields, entered, what=f"the decision on '{item.label}'")
+    return Filled({n: v for n, v in filled.values.items() if v is not None}, filled.problems)
+
+
+def _again(
+    request: Request, came: Came, item: InboxItem, entered: dict[str, Any], problems: dict[str, str], comment: str
+) -> Response:
+    """The form once more, with everything that was entered and what is wrong with it."""
+    said, by_link = comment.strip(), bool(came.link)
+    form = deciding_form(item, came.form_token, entered=entered, problems=problems, comment=said, by_link=by_link)
+    return page_again(request, item, form, problems.get("", ""))
+
+
+def _send(
+    site: Site,
+    came: Came,
+    run_id: str,
+    step: str,
+    form: Decision,
+    outcome: str,
+    to: str,
+    values: dict[str, Any],
+) -> None:
     site.signoff.decide(
         came.actor,
         site.tenant,
@@ -81,6 +127,7 @@ def _send(site: Site, came: Came, run_id: str, step: str, form: Decision, outcom
         comment=form.comment.replace("\r\n", "\n").strip(),
         shown_digest=form.shown_digest,
         to=to,
+        values=values,
         link=came.link,
         idempotency_key=f"web:{came.actor.id}:{form.key}",
     )

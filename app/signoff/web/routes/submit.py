@@ -51,12 +51,7 @@ def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[
     generation = sent.get("generation", "")
     if item is None or item.kind != "form" or not generation.isdecimal() or int(generation) > MAX_GENERATION:
         return answer_page(request, "Not there", ["No such form waits for you."], [("/inbox", "Inbox")], status=404)
-    entered = {
-        f.name: (sent.get(PREFIX + f.name) is not None)
-        if f.type is FieldType.BOOLEAN
-        else sent.get(PREFIX + f.name, "").replace("\r\n", "\n")
-        for f in item.fields
-    }
+    entered = entered_values(item, sent)
     comment = sent.get("comment", "").replace("\r\n", "\n").strip()
     do, _, to = sent.get("do", "submit").partition(":")
     filled, came = Filled(), Came(visit.actor, visit.form_token)
@@ -70,7 +65,7 @@ def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[
                 return _again(request, came, item, entered, filled.problems, comment)
             _submit(site, came, item, sent, filled)
     except errors.InvalidInput as error:
-        problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(_plain, error.problems)}
+        problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(plain, error.problems)}
         return _again(request, came, item, entered, problems or {"": error.message}, comment)
     except errors.SignoffError as error:
         return _refusal(request, error, here, item, entered, comment)
@@ -83,7 +78,18 @@ def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[
 _SUBMITTED = ("Submitted", "Your values have been recorded.")
 
 
-def _plain(problem: object) -> dict[str, Any]:
+def entered_values(item: InboxItem, sent: Mapping[str, str]) -> dict[str, Any]:
+    """What was typed, by field name."""
+    return {
+        f.name: (sent.get(PREFIX + f.name) is not None)
+        if f.type is FieldType.BOOLEAN
+        else str(sent.get(PREFIX + f.name, "")).replace("\r\n", "\n")
+        for f in item.fields
+    }
+
+
+def plain(problem: object) -> dict[str, Any]:
+    """A problem as its members."""
     return problem if isinstance(problem, dict) else {"field": "", "message": str(problem), "remedy": ""}
 
 
@@ -130,17 +136,18 @@ def _again(
     comment: str,
 ) -> Response:
     """The form once more, with everything that was entered and what is wrong with it."""
-    general = "".join(f"<p>{sentence}</p>" for sentence in _escaped(problems.get("", "")))
     form = filling_form(
         item, came.form_token, entered=entered, problems=problems, comment=comment, by_link=bool(came.link)
     )
+    return page_again(request, item, form, problems.get("", ""))
+
+
+def page_again(request: Request, item: InboxItem, form: str, problem: str) -> Response:
+    """A page with a form that has to be corrected; `problem` is about the whole of it."""
+    general = f"<p>{esc(problem)}</p>" if problem else ""
     said = '<div class="error" role="alert"><p>Something has to be corrected; nothing was stored yet.</p>'
     body = f"<h1>{esc(item.label)}</h1>{said}{general}</div>{form}"
     return plain_page(request, item.label, body, status=422, wide=True)
-
-
-def _escaped(text: str) -> list[str]:
-    return [esc(text)] if text else []
 
 
 def _refusal(

@@ -7,6 +7,7 @@ from typing import Any
 
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig, RejectionRule
 from signoff.core.validate import Surroundings
+from signoff.web.parts.editors.quotas import QuotaRows
 from signoff.web.parts.inputs import (
     DURATIONS,
     area_input,
@@ -30,8 +31,8 @@ def approval_editors(c: ApprovalConfig, around: Surroundings, config: Callable[.
     """Who is asked, what they see, when it ends."""
     outcomes = ("approved", "rejected", "returned")
     return [
-        several_input("Groups that are asked", sorted(around.groups or ()), c.groups, lambda v: config(groups=v)),
-        several_input("People that are asked", sorted(around.people or ()), c.people, lambda v: config(people=v)),
+        several_input("Groups that are asked", around.groups or (), c.groups, lambda v: config(groups=v)),
+        several_input("People that are asked", around.people or (), c.people, lambda v: config(people=v)),
         number_input("Approvals needed", c.required, lambda v: config(required=v), whole=True, help="0 means everyone"),
         area_input("Instructions", c.instructions, lambda v: config(instructions=v)),
         MappingRows("What is shown", c.shows, lambda v: config(shows=v), name_label="Shown as"),
@@ -41,6 +42,30 @@ def approval_editors(c: ApprovalConfig, around: Surroundings, config: Callable[.
             "A comment is needed when", outcomes, c.comment_required_on, lambda v: config(comment_required_on=v)
         ),
     ]
+
+
+def approval_policy(c: ApprovalConfig, around: Surroundings, config: Callable[..., None]) -> tuple[str, list[Any]]:
+    """So many of each, in order, by amount; and what is filled in when deciding."""
+    return "Several groups, amounts, fields", [
+        text_input(
+            "Approvals needed, by expression",
+            c.required_by,
+            lambda v: config(required_by=v.strip().removeprefix("=")),
+            help="such as input.amount > 1000.0 ? 2 : 1; empty: the number above",
+            limit=2_000,
+        ),
+        text_input(
+            "Groups asked, by expression",
+            c.groups_by,
+            lambda v: config(groups_by=v.strip().removeprefix("=")),
+            help="such as input.amount > 1000.0 ? ['directors'] : ['managers']; empty: the groups above",
+            limit=2_000,
+        ),
+        QuotaRows(c.quotas, around, lambda v: config(quotas=v)),
+        tick_input("One after another: the next when the one before has approved", c.in_sequence,
+                   lambda v: config(in_sequence=v)),
+        FieldRows("Fields to fill in when deciding", c.fields, lambda v: config(fields=v)),
+    ]  # fmt: skip
 
 
 def approval_rules(c: ApprovalConfig, config: Callable[..., None]) -> list[tuple[str, list[Any]]]:

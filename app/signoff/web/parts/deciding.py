@@ -1,0 +1,72 @@
+"""An approval as plain markup: its typed fields, a comment, a button for each way to decide; without scripts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from signoff.engine.views import InboxItem
+from signoff.web.escape import esc
+from signoff.web.models.values import entered_text
+from signoff.web.parts.filling import MAX_COMMENT_CHARS, field_markup
+from signoff.web.parts.markup import Safe
+
+_NO_PROBLEMS: Mapping[str, str] = {}
+
+
+def deciding_form(
+    item: InboxItem,
+    token: str,
+    *,
+    entered: Mapping[str, Any] | None = None,
+    problems: Mapping[str, str] = _NO_PROBLEMS,
+    comment: str = "",
+    by_link: bool = False,
+) -> Safe:
+    """The whole form of an approval.
+
+    Args:
+        item: what waits.
+        token: the session's form token.
+        entered: raw values by field name, as a person typed them.
+        problems: sentences by field name.
+        comment: what was written.
+        by_link: the answer uses up the link that the person came with.
+    """
+    hidden = {
+        "token": token,
+        "generation": item.generation,
+        "shown_digest": item.shown_digest,
+        "key": secrets.token_urlsafe(18),
+        **({"by_link": "yes"} if by_link else {}),
+    }
+    parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
+    for f in item.fields:
+        value = entered.get(f.name) if entered is not None else entered_text(f, None)
+        parts.append(field_markup(f, value, problems.get(f.name, "")))
+    needs = item.comment_required_on
+    words = {"approved": "approve", "rejected": "reject", "returned": "return it"}
+    verbs = [verb for outcome, verb in words.items() if outcome in needs]
+    free = any(f.required for f in item.fields)
+    must = " required" if "approved" in needs or (needs and not free) else ""
+    when = f"(needed when you {' or '.join(verbs)})" if verbs else "(if you like)"
+    parts.append(f'''<label class="field">Comment <span class="soft">{when}</span>
+<textarea name="comment" maxlength="{MAX_COMMENT_CHARS}" rows="3"{must}>{esc(comment)}</textarea></label>''')
+    buttons = _button("approved", "Approve", "good", checked="approved" in needs or free)
+    buttons += _button("rejected", "Reject", "bad", checked="rejected" in needs and not free)
+    buttons += "".join(_return_button(step, name, "returned" in needs and not free) for step, name in item.returns_to)
+    parts.append(f'<div class="row">{buttons}</div>')
+    path = f"/decide/{esc(item.run_id)}/{esc(item.step)}"
+    return Safe(f'<form class="card stack" method="post" action="{path}">{"".join(parts)}</form>')
+
+
+def _button(outcome: str, words: str, css: str, *, checked: bool) -> str:
+    """A button that decides; the browser asks for what is missing where this outcome needs it."""
+    free = "" if checked else " formnovalidate"
+    return f'<button class="button {css}" name="outcome" value="{outcome}"{free}>{words}</button>'
+
+
+def _return_button(step: str, name: str, checked: bool) -> str:
+    words = f"Return to “<bdi>{esc(name)}</bdi>”"
+    return _button(f"returned:{esc(step)}", words, "", checked=checked)
