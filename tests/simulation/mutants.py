@@ -245,8 +245,8 @@ MUTANTS: tuple[Mutant, ...] = (
         (transaction.Transaction.abandon, "self._warm.forget(run_id)", "pass"),
         (
             transaction.Transaction._keep,
-            "self._working[after.run_id] =",
-            "self._warm.put(after.run_id, key, tenant, after); self._working[after.run_id] =",
+            "self.working[after.run_id] =",
+            "self._warm.put(after.run_id, key, tenant, after); self.working[after.run_id] =",
         ),
     ),
     m(
@@ -256,8 +256,8 @@ MUTANTS: tuple[Mutant, ...] = (
     m("slots: not given back by a rollback", (transaction.Transaction.abandon, "slot.free += 1", "pass")),
     m("slots: outcomes give nothing back", (Dispatcher.give_back, "slot.free += 1", "pass")),
     m("slots: the suspected stay so", (Dispatcher.heard, "if slot is not None", "if False")),
-    m("lease again: not asked for", (transaction.Transaction._keep, "self.out.lease_again = True", "pass")),
-    m("backlog: forgotten", (Dispatcher.look_again, "self.backlog.update(self.pools)", "pass")),
+    m("lease again: not asked for", (transaction.Transaction._moved, "self._leasing.look_again = True", "pass")),
+    m("backlog: forgotten", (Dispatcher.look_again, "self.unseen.update(self.pools)", "pass")),
     m("notices: ids are given again", (leases.remove_outbox, "if i == newest", "if False")),
     m("notices: not written", (journal.Journal._flush, "self._many(_INSERT_OUTBOX, rows.outbox)", "pass")),
     m("approvals: stay in the inbox", (journal, "_CLOSED", "open=0|open=open")),

@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from signoff.core.states import Actor
-from signoff.engine import transaction
+from signoff.engine import leasing
 from signoff.engine import writer as writer_module
 from signoff.engine.dispatch import Dispatcher, WorkerSlot
 from signoff.engine.request import Outbound, Request
@@ -131,7 +131,7 @@ def test_a_slot_is_free_again_after_a_fault_between_taking_and_leasing(world: Wo
     offered = {"pools": ["default"], "free": 0, "claims": [list(CLAIM)]}
     ask(world, "offer", worker, offered, origin="worker", context=tasks.append)
     world.engine.dispatcher.give_back("w1", CLAIM)
-    with mock.patch.object(transaction, "scheduled_body", side_effect=OSError("disk I/O error")):
+    with mock.patch.object(leasing, "scheduled_body", side_effect=OSError("disk I/O error")):
         world.send([Ask("lease", TIMERS, {}, origin="engine")])
     assert world.engine.dispatcher.free("default") == 1
     world.send([Ask("lease", TIMERS, {}, origin="engine")])

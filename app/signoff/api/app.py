@@ -10,7 +10,18 @@ from starlette.exceptions import HTTPException
 from signoff import __version__
 from signoff.api.limits import Limits
 from signoff.api.problems import handle_error, problem
-from signoff.api.routes import access, audit, bulk, definitions, inbox, letters, runs, session, signals
+from signoff.api.routes import (
+    access,
+    audit,
+    bulk,
+    definitions,
+    inbox,
+    letters,
+    runs,
+    session,
+    signals,
+    tenant_limits,
+)
 from signoff.engine.client import Signoff
 from signoff.errors import InvalidInput, SignoffError
 
@@ -27,7 +38,7 @@ def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     )
     api.state.signoff_api = signoff
     api.state.limits = limits or Limits()
-    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access):
+    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

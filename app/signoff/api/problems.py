@@ -18,8 +18,14 @@ STATUS: dict[type[errors.SignoffError], int] = {
     errors.NotSignedIn: 401,
     errors.Unavailable: 503,
 }
-REFUSED_STATUS = {"own_request": 403, "not_an_approver": 403, "not_a_person": 403, "unknown_step": 404}
 TOO_MANY = 429
+REFUSED_STATUS = {
+    "own_request": 403,
+    "not_an_approver": 403,
+    "not_a_person": 403,
+    "unknown_step": 404,
+    "over_quota": TOO_MANY,
+}
 
 
 def status_of(error: errors.SignoffError) -> int:
@@ -49,7 +55,8 @@ def problem(error: errors.SignoffError) -> JSONResponse:
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status in (503, TOO_MANY):
-        headers["Retry-After"] = "1"
+        told = error.details.get("retry_after_s") if isinstance(error, errors.Refused) else None
+        headers["Retry-After"] = str(told or 1)
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 

@@ -66,6 +66,12 @@ class Reason(Body):
     reason: str = Field(max_length=4000)
 
 
+class SetLimits(Reason):
+    """Why, and the limits of the tenant in their JSON form."""
+
+    limits: dict[str, Any]
+
+
 class Retire(Reason):
     """Why, and which version; without one the whole definition is meant."""
 

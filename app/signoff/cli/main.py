@@ -15,6 +15,7 @@ from signoff.cli.commands import (
     doctor,
     importing,
     letters,
+    limits,
     moving,
     people,
     runs,
@@ -43,6 +44,7 @@ app.add_typer(letters.app, name="letters")
 app.add_typer(people.app, name="person")
 app.add_typer(access.app, name="token")
 app.command()(access.sessions)
+app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")
 runs.app.command()(verify.replay)
 runs.app.command()(bulk.bulk)

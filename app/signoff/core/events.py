@@ -53,7 +53,10 @@ from signoff.core.waiting_events import SubflowStarted as SubflowStarted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """A run of a frozen version began; a child names the step of the run that started it."""
+    """A run of a frozen version began; a child names the step of the run that started it.
+
+    `capped` is the tenant's limit where that, and not the definition, set the deadline.
+    """
 
     wire: ClassVar[str] = "run.started"
     run_id: str
@@ -68,14 +71,20 @@ class RunStarted(Event):
     parent_step: str = ""
     parent_generation: int = 0
     depth: int = 0
+    capped: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlinePassed(Event):
-    """The run should have ended by `due`; `at` is when that was noticed."""
+    """The run should have ended by `due`; `at` is when that was noticed.
+
+    `capped` is the tenant's limit where that set the deadline; the definition's own is `then`.
+    """
 
     wire: ClassVar[str] = "run.deadline_passed"
     due: datetime
+    capped: str = ""
+    then: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

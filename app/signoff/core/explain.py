@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from signoff.core.answering import who_may_answer
 from signoff.core.asking_words import asking_words, due_of
+from signoff.core.deadline_words import deadline, overdue
 from signoff.core.definition import (
     ActivityConfig,
-    DeadlinePolicy,
     FormConfig,
     Join,
     SignalConfig,
@@ -102,6 +102,7 @@ def explain(
     names: Mapping[str, str] = NOBODY,
     progress: Mapping[str, Progress] = NOTHING_REPORTED,
     children: Mapping[str, str] = NOBODY,
+    held_back: Mapping[str, str] = NOBODY,
 ) -> RunExplanation:
     """Explain a run.
 
@@ -112,9 +113,11 @@ def explain(
         reader: login of the reader; decides whether "decide" is offered.
         names: login to the name that people see; a login that is not there is shown as it is.
         progress: by step, what work under way reported last.
+        held_back: by step, the limit that keeps a call from beginning, a sentence.
         children: by run id, what the runs say for which steps wait.
     """
     told = (with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
+    told = (replace(x, sentence=f"{x.sentence} {held_back[x.step]}") if x.step in held_back else x for x in told)
     steps = tuple(
         replace(x, sentence=f"{x.sentence} There: {children[x.child]}")
         if x.status == StepStatus.WAITING and x.child in children
@@ -123,9 +126,9 @@ def explain(
     )
     return RunExplanation(
         status=state.status,
-        sentence=_run_sentence(plan, state, steps) + _overdue(state),
+        sentence=_run_sentence(plan, state, steps) + overdue(state),
         since=state.since,
-        next=f"{_run_next(state, steps)} {_deadline(plan, state)}".strip(),
+        next=f"{_run_next(state, steps)} {deadline(plan, state)}".strip(),
         actions=tuple(a for a in _run_actions(state) if a in may),
         steps=steps,
     )
@@ -137,19 +140,6 @@ def with_progress(told: StepExplanation, reported: Progress | None) -> StepExpla
         return told
     said = sentence(f"It reported {reported.said or 'that it is alive'} ({reported.at:%H:%M:%S} UTC)")
     return replace(told, sentence=f"{told.sentence} {said}", progress=reported)
-
-
-def _overdue(state: RunState) -> str:
-    return " It is overdue: its deadline has passed." if state.overdue and not state.is_terminal else ""
-
-
-def _deadline(plan: Plan, state: RunState) -> str:
-    if state.deadline is None or state.is_terminal or state.stopping:
-        return ""
-    if state.status is RunStatus.PAUSED:
-        return "The deadline of the run moves by the length of the pause."
-    stops = plan.definition.policies.on_deadline is not DeadlinePolicy.NOTIFY
-    return f"The run must end by {clock(state.deadline)}, or it is {'stopped' if stops else 'overdue'}."
 
 
 def _run_actions(state: RunState) -> tuple[str, ...]:

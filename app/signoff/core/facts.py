@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from signoff.core.limits import UNLIMITED, Limits
+
 
 @dataclass(frozen=True, slots=True)
 class Directory:
@@ -30,8 +32,10 @@ class Facts:
         now: aware UTC.
         jitter: a number in [0, 1), drawn by the caller.
         directory: people who exist now.
+        limits: of the tenant.
     """
 
     now: datetime
     jitter: float = 0.0
     directory: Directory = Directory()
+    limits: Limits = UNLIMITED

@@ -41,6 +41,7 @@ from signoff.core.implied import (
     implies_open_approval,
     standing,
 )
+from signoff.core.limits import BY_LIMITS
 from signoff.core.plan import Plan
 from signoff.core.probes import connector_of
 from signoff.core.quorum import upcoming
@@ -345,7 +346,9 @@ def _notices(plan: Plan, after: RunState, events: Sequence[e.Event], out: list[E
                 out.append(Notice("work.returned", event.step, data))
             case e.ApprovalVoided() | e.FormVoided():
                 out.append(Notice(event.wire, event.step, {"reason": event.reason}))
-            case e.DeadlinePassed():
+            case e.RunPaused() if event.actor == BY_LIMITS:
+                out.append(Notice("run.paused", "", {"reason": event.reason}))
+            case e.DeadlinePassed() if not event.capped:
                 out.append(Notice("run.overdue", "", {"due": event.due.isoformat()}))
             case e.RunStalled():
                 out.append(Notice("run.stalled", "", {"reason": event.reason}))

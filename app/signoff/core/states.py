@@ -263,6 +263,7 @@ class RunState:
         stopping: `cancelled` or `failed` while in-flight work is awaited before the run ends so.
         parent: id of the run that started this one with its step `parent_step`, "" where a person did.
         depth: how many runs stand above this one.
+        capped: the tenant's limit on the time of a run, where that set the deadline.
     """
 
     run_id: str = ""
@@ -286,6 +287,7 @@ class RunState:
     parent_step: str = ""
     parent_generation: int = 0
     depth: int = 0
+    capped: str = ""
     input: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     steps: Mapping[str, StepState] = field(default_factory=lambda: _NOTHING)
     edges: Mapping[str, str] = field(default_factory=lambda: _NOTHING)

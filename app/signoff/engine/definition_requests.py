@@ -121,6 +121,7 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str], known: di
             group_sizes={g: len(m) for g, m in directory.groups.items()},
             people=set(directory.people),
             definitions=load_known(tx.journal.rows, r.tenant, known),
+            limits=tx.usage.limits(r.tenant),
         )
         problems = (*problems, *validate(definition, around))
         definition = _pinned(definition, around)

@@ -10,6 +10,9 @@ from typing import Any
 Claim = tuple[str, str, int, int, int]
 """Run, step, generation, attempt, fencing token."""
 
+Lane = tuple[str, str]
+"""Tenant and connector: what waits for workers of one pool is served lane by lane."""
+
 REMEMBERED_CLAIMS = 1024
 
 
@@ -40,7 +43,9 @@ class WorkerSlot:
 class ReadyTask:
     """An attempt that became claimable in this transaction."""
 
+    run: int
     run_id: str
+    tenant: str
     step: str
     generation: int
     attempt: int
@@ -52,13 +57,21 @@ class ReadyTask:
 
 
 class Dispatcher:
-    """Hands ready attempts to free slots, round robin among workers of a pool."""
+    """Hands ready attempts to free slots, round robin among workers of a pool, and fairly among tenants.
+
+    Tenants that wait share by start-time fair queueing (Goyal, Vin and Cheng 1996): each call moves the tenant's
+    virtual time on by one over its weight, and the tenant furthest behind is next. Whoever was idle begins at
+    the virtual time of now, so that nobody saves up turns.
+    """
 
     def __init__(self) -> None:
         self._workers: dict[str, WorkerSlot] = {}
         self._silent: dict[str, WorkerSlot] = {}
         self._turn: dict[str, int] = defaultdict(int)
-        self.backlog: set[str] = set()
+        self._virtual: dict[str, float] = {}
+        self._virtual_now = 0.0
+        self.unseen: set[str] = set()
+        self.waiting: dict[str, set[Lane]] = defaultdict(set)
 
     def offer(self, slot: WorkerSlot, claims: Iterable[Claim] = ()) -> WorkerSlot | None:
         """A worker (again) says how many tasks it can take; returns what it said before, which counts no more.
@@ -76,7 +89,7 @@ class Dispatcher:
                 slot.held.add(claim)
         self._workers[slot.worker] = slot
         self._silent.pop(slot.worker, None)
-        self.backlog.update(slot.pools)
+        self.unseen.update(slot.pools)
         return before
 
     def restore(self, worker: str, before: WorkerSlot | None) -> None:
@@ -88,7 +101,7 @@ class Dispatcher:
 
     def look_again(self) -> None:
         """Something may be claimable in any pool that is served."""
-        self.backlog.update(self.pools)
+        self.unseen.update(self.pools)
 
     def withdraw(self, worker: str) -> None:
         """The worker takes no more (it is draining or gone)."""
@@ -110,7 +123,7 @@ class Dispatcher:
         slot = self._silent.pop(worker, None)
         if slot is not None:
             self._workers[worker] = slot
-            self.backlog.update(slot.pools)
+            self.unseen.update(slot.pools)
 
     def give_back(self, worker: str, claim: Claim) -> WorkerSlot | None:
         """A task of that worker is over: one more slot is free, once. Returns the slot that became free."""
@@ -141,6 +154,15 @@ class Dispatcher:
     def free(self, pool: str) -> int:
         """Free slots of a pool."""
         return sum(w.free for w in self._workers.values() if pool in w.pools)
+
+    def turn_of(self, tenant: str) -> float:
+        """The virtual time at which the tenant's next call begins: the least is next."""
+        return max(self._virtual.get(tenant, 0.0), self._virtual_now)
+
+    def served(self, tenant: str, weight: int) -> None:
+        """A call of the tenant was leased."""
+        self._virtual_now = self.turn_of(tenant)
+        self._virtual[tenant] = self._virtual_now + 1.0 / weight
 
     @property
     def pools(self) -> set[str]:

@@ -14,6 +14,7 @@ from signoff.engine import (
     audit_requests,
     bulk_requests,
     definition_requests,
+    limit_requests,
     notice_requests,
     people_requests,
     run_requests,
@@ -26,6 +27,7 @@ from signoff.engine.dispatch import Dispatcher
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
 from signoff.engine.request import Outbound, Request, failed
 from signoff.engine.transaction import Transaction
+from signoff.engine.usage import Usage
 from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, StoreFault, Unavailable
 from signoff.store.definitions import get_version
 from signoff.store.journal import Journal
@@ -55,6 +57,7 @@ class Engine:
         self._plans = PlanCache(self._load_plan)
         self._warm = RunCache()
         self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
+        self._usage = Usage(journal)
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
             **run_requests.HANDLERS,
             **signal_requests.HANDLERS,
@@ -66,6 +69,7 @@ class Engine:
             **audit_requests.HANDLERS,
             **people_requests.handlers(),
             **access_requests.HANDLERS,
+            **limit_requests.HANDLERS,
         }
 
     def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:
@@ -98,7 +102,8 @@ class Engine:
             return Outbound(answers=[(requests[0], answer)], lease_later=True)
 
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
-        tx = Transaction(self.journal, self._plans, self._warm, self.dispatcher, self._directories, self._now())
+        caches = self._plans, self._warm
+        tx = Transaction(self.journal, *caches, self.dispatcher, self._directories, self._usage, self._now())
         try:
             for request in requests:
                 tx.out.answers.append((request, self._answer(tx, request)))

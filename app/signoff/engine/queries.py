@@ -22,6 +22,7 @@ from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
+from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
@@ -56,6 +57,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
         self._connectors = connectors
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
+        self.limits = LimitQueries(reader)
         self.bulk = BulkQueries(reader, self._plans, now, self._directory)
         self._known: dict[int, KnownVersion] = {}
 
@@ -109,6 +111,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
             group_sizes={g: len(m) for g, m in groups.items()},
             people={p.login for p in self.list_people(tenant) if p.active},
             definitions=load_known(self._reader.rows, tenant, self._known),
+            limits=self.limits.of(tenant),
         )
 
     def list_templates(self) -> list[dict[str, Any]]:
@@ -166,6 +169,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
             names=self._names(tenant),
             progress=self._reported(record.pk, state),
             children=self._children(tenant, state),
+            held_back=self.limits.held_back(tenant, plan, state),
         )
         row = replace(self._run_row(record), reason=state.reason)  # that of an encrypted run is in no column
         return RunView(row, record.digest, state, plan, layout, explanation)

@@ -13,6 +13,7 @@ from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
 from signoff.engine import links
 from signoff.engine.ids import new_run_id
+from signoff.engine.limit_requests import over_quota
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import InvalidInput, NotFound
@@ -36,6 +37,8 @@ def start_run(tx: Transaction, r: Request) -> Answer:
                 "archived", f"'{name}' is archived, so no new runs of it can start.", "Publish a new version of it."
             )
         )
+    if refusal := over_quota(tx, r, name):
+        return refused(refusal)
     command = c.StartRun(
         actor=r.actor,
         run_id=new_run_id(tx.now),
@@ -49,6 +52,7 @@ def start_run(tx: Transaction, r: Request) -> Answer:
             problems: Any = result.details.get("problems", [])
             raise InvalidInput(result.message, problems=tuple(problems))
         return refused(result)
+    tx.usage.started(r.tenant, tx.now)
     return ok(run_id=result.run_id, created=True, version=row.version, digest=row.digest)
 
 

@@ -37,6 +37,8 @@ def _about_run(event: e.Event, plan: Plan) -> str:
                 where = f"Step '{event.parent_step}' of the run {event.parent}"
                 return f"{where} started the run {asked} with version {event.definition_version}."
             return f"{event.actor.shown} started the run{key} with version {event.definition_version}."
+        case e.DeadlinePassed() if event.capped:
+            return f"The run did not end by {clock(event.due)}, within the {event.capped} that a run may take here."
         case e.DeadlinePassed():
             return f"The run did not end by its deadline, {clock(event.due)}."
         case e.RunCompensating():

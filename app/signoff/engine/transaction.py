@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from signoff.core.commands import ClaimActivity, Command, MigrateRun, StartRun
+from signoff.core.commands import Command, MigrateRun, StartRun
 from signoff.core.decide import decide
 from signoff.core.digest import digest_of
 from signoff.core.effects import (
@@ -28,20 +28,20 @@ from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.evolve import evolve
 from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan
-from signoff.core.probes import connector_of
 from signoff.core.react import react
 from signoff.core.rejection import Rejection
 from signoff.core.sensitive import is_sensitive
-from signoff.core.states import Actor, RunState
+from signoff.core.states import RunState
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.children import end_in_parent, move_child, start_child
 from signoff.engine.dispatch import Claim, Dispatcher, ReadyTask, WorkerSlot
+from signoff.engine.leasing import Leasing
 from signoff.engine.request import Outbound
 from signoff.engine.signal_requests import deliver_kept
+from signoff.engine.usage import Usage
 from signoff.engine.views import FeedEvent
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.journal import Journal
-from signoff.store.leases import last_report, list_ready, scheduled_body
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
 from signoff.store.signals import put_wait, remove_wait
@@ -57,6 +57,7 @@ class Transaction:
         warm: RunCache,
         dispatcher: Dispatcher,
         directories: dict[str, tuple[Directory, dict[str, Account]]],
+        usage: Usage,
         now: datetime,
     ) -> None:
         self.journal = journal
@@ -69,13 +70,14 @@ class Transaction:
         self._warm = warm
         self._dispatcher = dispatcher
         self._directories = directories
-        self._working: dict[str, tuple[RunKey, str, RunState]] = {}
+        self.working: dict[str, tuple[RunKey, str, RunState]] = {}
         self._changed: dict[str, set[str]] = {}
-        self._ready: list[ReadyTask] = []
+        self.usage = usage
+        self._leasing = Leasing(self, dispatcher, usage)
         self.taken: list[WorkerSlot] = []
         self._follow_ups: deque[Callable[[], None]] = deque()
         self._following = False
-        self._undo: list[Callable[[], object]] = []
+        self.undo: list[Callable[[], object]] = []
 
     # Reading
 
@@ -104,14 +106,14 @@ class Transaction:
         Raises:
             NotFound: there is none with that id in the tenant.
         """
-        found = self._working.get(run_id) or self._warm.get(run_id) or self.journal.find_run(tenant, run_id)
+        found = self.working.get(run_id) or self._warm.get(run_id) or self.journal.find_run(tenant, run_id)
         if found is None or (tenant is not None and found[1] != tenant):
             raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
         return found
 
     def facts(self, tenant: str) -> Facts:
         """Outside facts for one decision."""
-        return Facts(self.now, random.random(), self.directory(tenant)[0])
+        return Facts(self.now, random.random(), self.directory(tenant)[0], self.usage.limits(tenant))
 
     # Deciding
 
@@ -140,7 +142,7 @@ class Transaction:
             plan, key = command.target, replace(key, version_id=command.version_id, memo={}, sensitive=sensitive)
         self._keep(key, tenant, state, after, events, react(plan, state, after, events, earlier))
         self._follow()
-        return self._working[after.run_id][2]
+        return self.working[after.run_id][2]
 
     def _follow(self) -> None:
         """What one decision brings about in other runs or from kept messages, in the same commit."""
@@ -185,14 +187,17 @@ class Transaction:
         effects: list[Effect],
     ) -> None:
         self.rows.record(key, before, after, events, effects)
-        self._working[after.run_id] = (key, tenant, after)
+        self.usage.moved(tenant, before, after)
+        self.working[after.run_id] = (key, tenant, after)
         changed = self._changed.setdefault(after.run_id, set())
         changed.update(i for i, s in after.steps.items() if before.steps.get(i) is not s)
         for effect in effects:
             if isinstance(effect, AttemptPut) and effect.status is AttemptStatus.READY:
-                self._ready.append(
+                self._leasing.add(
                     ReadyTask(
+                        key.pk,
                         after.run_id,
+                        tenant,
                         effect.step,
                         effect.generation,
                         effect.attempt,
@@ -203,8 +208,8 @@ class Transaction:
                         effect.item,
                     )
                 )
-            elif isinstance(effect, AttemptMoved) and effect.status is AttemptStatus.READY:
-                self.out.lease_again = True
+            elif isinstance(effect, AttemptMoved):
+                self._moved(key.pk, effect)
             elif isinstance(effect, SignalWaitPut):
                 put_wait(self.journal, key.pk, effect.step, effect.generation, tenant, effect.name, effect.key)
                 self._follow_ups.append(partial(deliver_kept, self, tenant, after.run_id, effect))
@@ -217,112 +222,30 @@ class Transaction:
             elif isinstance(effect, SignalWaitGone):
                 remove_wait(self.journal, key.pk, effect.step)
 
+    def _moved(self, pk: int, effect: AttemptMoved) -> None:
+        call = (pk, effect.step, effect.generation, effect.item, effect.attempt)
+        if effect.status is AttemptStatus.READY:
+            self._leasing.look_again = True
+        elif effect.status is not AttemptStatus.LEASED and (of := self.usage.end(call)):
+            self.undo.append(lambda: self.usage.resume(call, of))
+
     # Leasing
 
     def offer(self, slot: WorkerSlot, claims: list[Claim]) -> None:
         """A worker says what it can take; what it said before counts again if this is rolled back."""
         before = self._dispatcher.offer(slot, claims)
-        self._undo.append(lambda: self._dispatcher.restore(slot.worker, before))
+        self.undo.append(lambda: self._dispatcher.restore(slot.worker, before))
 
     def give_back(self, worker: str, claim: Claim) -> None:
         """A worker is done with a task; its slot is free from this transaction on."""
         self._dispatcher.heard(worker)
         slot = self._dispatcher.give_back(worker, claim)
         if slot is not None:
-            self._undo.append(lambda: slot.keep(claim))
+            self.undo.append(lambda: slot.keep(claim))
 
     def lease_ready(self) -> None:
-        """Lease attempts that became claimable here, then the backlog, while workers have free slots."""
-        for task in self._ready:
-            slot = self._take(task.pool)
-            if slot is None:
-                self._dispatcher.backlog.add(task.pool)
-            else:
-                self._lease(task, slot)
-        self._ready.clear()
-        for pool in sorted(self._dispatcher.backlog):
-            self._lease_backlog(pool)
-
-    def _take(self, pool: str) -> WorkerSlot | None:
-        """Reserve a slot until the end of the transaction, whatever fails on the way."""
-        slot = self._dispatcher.take(pool)
-        if slot is not None:
-            self.taken.append(slot)
-        return slot
-
-    def _lease_backlog(self, pool: str) -> None:
-        backlog = self._dispatcher.backlog
-        free = self._dispatcher.free(pool)
-        if free <= 0:
-            if pool not in self._dispatcher.pools:
-                backlog.discard(pool)
-            return
-        found = list_ready(self.journal, pool, free)
-        if len(found) < free:
-            backlog.discard(pool)
-        for a in found:
-            if a.public_id in self._working:
-                self.out.lease_again = True  # its rows are not written yet
-                continue
-            slot = self._take(pool)
-            if slot is None:
-                break
-            body = scheduled_body(self.journal, a.run, a.scheduled_seq)
-            config: Any = self.plan(self.run(None, a.public_id)[0]).steps[a.step].config
-            connector = connector_of(config, body.get("probe", 0), body.get("undo", 0))
-            task = ReadyTask(
-                a.public_id, a.step, a.generation, a.attempt, pool, body["key"], connector, body.get("input"), a.item
-            )
-            self._lease(task, slot)
-
-    def _lease(self, task: ReadyTask, slot: WorkerSlot) -> None:
-        claim = ClaimActivity(
-            actor=Actor("worker", slot.worker, channel="worker"),
-            step=task.step,
-            generation=task.generation,
-            attempt=task.attempt,
-            item=task.item,
-        )
-        state = self.command(None, task.run_id, claim)
-        if isinstance(state, Rejection):
-            slot.free += 1
-            self.taken.remove(slot)
-            return
-        key, tenant, _ = self.run(None, task.run_id)
-        plan = self.plan(key)
-        config: Any = plan.steps[task.step].config
-        given = (task.run_id, task.step, task.generation, task.attempt, state.steps[task.step].fence)
-        slot.held.add(given)
-        self._undo.append(lambda: slot.held.discard(given))
-        self.out.tasks.append(
-            (
-                slot,
-                {
-                    "run_id": task.run_id,
-                    "tenant": tenant,
-                    "step": task.step,
-                    "label": plan.label(task.step),
-                    "generation": task.generation,
-                    "attempt": task.attempt,
-                    "item": task.item,
-                    "fence": state.steps[task.step].fence,
-                    "key": task.key,
-                    "connector": task.connector,
-                    "input": task.input,
-                    "last": self._last_report(key, task),
-                    "run_s": config.timeouts.run_s,
-                    "heartbeat_s": config.timeouts.heartbeat_s,
-                    "definition": plan.definition.name,
-                    "version": plan.version,
-                    "digest": plan.digest,
-                },
-            )
-        )
-
-    def _last_report(self, key: RunKey, task: ReadyTask) -> dict[str, Any] | None:
-        """What earlier attempts of this work reported last; the first attempt of all has none."""
-        first = task.attempt == 1 and task.generation == 1
-        return None if first else last_report(self.journal, key.pk, task.key)
+        """Lease what is claimable while workers have free slots."""
+        self._leasing.lease()
 
     # Ending
 
@@ -333,7 +256,8 @@ class Transaction:
             self.journal.commit(self.rows)
         else:
             self.journal.rollback()
-        for run_id, (key, tenant, state) in self._working.items():
+        self.usage.committed()
+        for run_id, (key, tenant, state) in self.working.items():
             if key.pk in self.rows.erased:
                 self._warm.forget(run_id)
             else:
@@ -346,11 +270,12 @@ class Transaction:
         self.journal.rollback()
         for slot in self.taken:
             slot.free += 1
-        for undo in reversed(self._undo):
+        for undo in reversed(self.undo):
             undo()
         self._dispatcher.look_again()
-        for run_id in self._working:
+        for run_id in self.working:
             self._warm.forget(run_id)
+        self.usage.forget()
         for tenant in self._directory_changed:
             self._directories.pop(tenant, None)
 

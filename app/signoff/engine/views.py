@@ -8,6 +8,7 @@ from typing import Any
 
 from signoff.core.definition import Definition, Field
 from signoff.core.explain import RunExplanation
+from signoff.core.limits import Limits
 from signoff.core.plan import Plan
 from signoff.core.problem import Problem
 from signoff.core.progress import Progress
@@ -318,3 +319,25 @@ class TokenView:
     created_by: str
     expires_at: datetime
     used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallsView:
+    """Calls of one connector in one pool: how many are under way, how many wait, and since when the first."""
+
+    pool: str
+    connector: str
+    under_way: int
+    waiting: int
+    waiting_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsView:
+    """What a tenant may have and use, as set (`document`) and with the defaults (`limits`), and what it uses now."""
+
+    limits: Limits
+    document: dict[str, Any]
+    open_runs: int
+    armed_timers: int | None
+    calls: tuple[CallsView, ...]

@@ -49,8 +49,9 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         return heartbeat(tx, r)
 
     def lease(tx: Transaction, r: Request) -> Answer:
-        """Look for claimable attempts once more, in every pool that is served."""
-        dispatcher.look_again()
+        """Look for claimable attempts once more: everywhere after a failure, else in what is known to wait."""
+        if r.args.get("everywhere"):
+            dispatcher.look_again()
         return ok()
 
     def expire(tx: Transaction, r: Request) -> Answer:

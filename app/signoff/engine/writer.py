@@ -102,7 +102,7 @@ class Writer:
         try:
             first = self._queue.get(timeout=AFTER_FAILURE_S if self._lease_later else None)
         except queue.Empty:
-            return [_lease()], False
+            return [_lease(everywhere=True)], False
         if first is None:
             return [], True
         batch = [first]
@@ -137,10 +137,10 @@ class Writer:
             log.exception("a receiver of the engine's output failed")
 
 
-def _lease() -> Request:
+def _lease(*, everywhere: bool = False) -> Request:
     """The writer's own request to look for claimable attempts."""
     actor = Actor("system", "writer", channel="engine")
-    return Request("lease", "", actor, {}, lambda answer: None, origin="engine")
+    return Request("lease", "", actor, {"everywhere": everywhere}, lambda answer: None, origin="engine")
 
 
 class LocalPort:

@@ -37,8 +37,8 @@ _INSERT_EVENT = (
 _INSERT_PAYLOAD = "INSERT INTO payload(id, data) VALUES (?,?)"
 _INSERT_ATTEMPT = (
     "INSERT INTO attempt(run, tenant, step, generation, attempt, status, fence, worker, lease_until, heartbeat_ms,"
-    " key, connector, pool, priority, scheduled_seq, created_at, changed_at, item)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " key, connector, pool, priority, scheduled_seq, created_at, changed_at, item, rank)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _UPDATE_ATTEMPT = (
     "UPDATE attempt SET status=?, fence=?, worker=?, lease_until=?, heartbeat_ms=?, changed_at=?"

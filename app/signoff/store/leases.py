@@ -17,7 +17,7 @@ from signoff.store.vault import Vault, is_sealed
 
 @dataclass(frozen=True, slots=True)
 class ReadyAttempt:
-    """An attempt that may be claimed."""
+    """An attempt that may be claimed; the one of the least `rank`, then `id`, is first (see `AttemptTable`)."""
 
     run: int
     public_id: str
@@ -26,7 +26,10 @@ class ReadyAttempt:
     generation: int
     attempt: int
     scheduled_seq: int
-    item: int = -1
+    item: int
+    connector: str
+    rank: int
+    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +70,27 @@ class OutboxRow:
     tries: int
 
 
-def list_ready(journal: Journal, pool: str, limit: int) -> list[ReadyAttempt]:
-    """Claimable attempts of a pool, highest priority first, then oldest first."""
+def next_lane(journal: Journal, pool: str, after: tuple[str, str]) -> tuple[str, str] | None:
+    """The next (tenant, connector) with claimable attempts in a pool, or None behind the last."""
+    found = journal.rows(
+        "SELECT tenant, connector FROM attempt WHERE status='ready' AND pool=? AND (tenant, connector) > (?, ?)"
+        " ORDER BY tenant, connector LIMIT 1",
+        (pool, *after),
+    )
+    return (found[0][0], found[0][1]) if found else None
+
+
+def list_ready(
+    journal: Journal, pool: str, tenant: str, connector: str, *, after: tuple[int, int], limit: int
+) -> list[ReadyAttempt]:
+    """Claimable attempts of a tenant and connector in a pool behind (rank, id), in that order."""
     return [
         ReadyAttempt(*r)
         for r in journal.rows(
-            "SELECT a.run, r.public_id, a.tenant, a.step, a.generation, a.attempt, a.scheduled_seq, a.item"
-            " FROM attempt a"
-            " JOIN run r ON r.id = a.run WHERE a.status='ready' AND a.pool=? ORDER BY a.priority DESC, a.id LIMIT ?",
-            (pool, limit),
+            "SELECT a.run, r.public_id, a.tenant, a.step, a.generation, a.attempt, a.scheduled_seq, a.item,"
+            " a.connector, a.rank, a.id FROM attempt a JOIN run r ON r.id = a.run WHERE a.status='ready' AND a.pool=?"
+            " AND a.tenant=? AND a.connector=? AND (a.rank, a.id) > (?, ?) ORDER BY a.rank, a.id LIMIT ?",
+            (pool, tenant, connector, *after, limit),
         )
     ]
 

@@ -38,6 +38,9 @@ from signoff.store.bodies import MAX_BODY_BYTES, dump
 from signoff.store.ledger import Erasure, RunChain, actor_of
 from signoff.store.times import to_micros
 
+PRIORITY_US = 60_000_000
+"""One point of priority counts like one minute of waiting."""
+
 
 @dataclass(slots=True)
 class RunKey:
@@ -126,7 +129,7 @@ class Rows:
                 self.attempts_new[key] = [
                     run.pk, state.tenant, a.step, a.generation, a.attempt, str(a.status), 0, "", 0, 0, a.key,
                     a.connector, a.pool, a.priority, seq_of[("activity.scheduled", f"{a.step} {a.item}")],
-                    micros, micros, a.item,
+                    micros, micros, a.item, micros - a.priority * PRIORITY_US,
                 ]  # fmt: skip
             case AttemptMoved() as m:
                 self._move_attempt(run, m, micros)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, ApprovalConfig, Definition, Field, FieldType, StepKind
+from signoff.core.definition import ApprovalConfig, Definition, Field, FieldType, StepKind
 from signoff.core.problem import Problem
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -14,7 +14,7 @@ MAX_LABEL_CHARS = 400
 _NAME_REMEDY = "Use a lower-case letter, then lower-case letters, digits and underscores, at most 63."
 
 
-def check_names(d: Definition, _: Surroundings) -> Iterator[Problem]:
+def check_names(d: Definition, around: Surroundings) -> Iterator[Problem]:
     """The definition's own name, title and size."""
     if not NAME.fullmatch(d.name):
         yield Problem("bad_name", f"The definition's name '{d.name[:60]}' is not a name.", _NAME_REMEDY, path="name")
@@ -23,11 +23,12 @@ def check_names(d: Definition, _: Surroundings) -> Iterator[Problem]:
         yield Problem("bad_title", message, "Give it a short title.", path="title")
     if not d.steps:
         yield Problem("no_steps", "The definition has no steps.", "Add at least one step.")
-    if len(d.steps) > MAX_STEPS:
-        over = ", ".join(f"'{s.label}'" for s in d.steps[MAX_STEPS:])
+    most = around.limits.steps
+    if len(d.steps) > most:
+        over = ", ".join(f"'{s.label}'" for s in d.steps[most:])
         yield Problem(
             "too_many_steps",
-            f"The definition has {len(d.steps)} steps; at most {MAX_STEPS} are allowed. Over the limit: {over}.",
+            f"The definition has {len(d.steps)} steps; at most {most} are allowed. Over the limit: {over}.",
             "Remove steps or move part of the process into a definition of its own.",
         )
 

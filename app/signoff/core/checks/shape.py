@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import MAX_STEPS, OUTCOMES, Definition, Edge, Join, Step
+from signoff.core.definition import OUTCOMES, Definition, Edge, Join, Step
 from signoff.core.graph import all_cycle_paths, longest_path_length, reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
 
-MAX_DEPTH = MAX_STEPS
 ANY = "any"
 
 
@@ -79,7 +78,7 @@ def _pair(e: Edge, steps: dict[str, Step]) -> str:
     return f"'{names[0]}' and '{names[1]}'"
 
 
-def check_shape(d: Definition, _: Surroundings) -> Iterator[Problem]:
+def check_shape(d: Definition, around: Surroundings) -> Iterator[Problem]:
     """The graph as a whole."""
     graph = successors_of(d)
     label = {s.id: s.label for s in d.steps}
@@ -103,8 +102,9 @@ def check_shape(d: Definition, _: Surroundings) -> Iterator[Problem]:
             message = f"Step '{label[i]}' is not connected to anything, so it begins with the run."
             remedy = "Connect it if that is not meant."
             yield Problem("unconnected", message, remedy, step=i, severity="warning")
-    if graph and longest_path_length(graph) > MAX_DEPTH:
-        yield Problem("too_deep", f"The longest branch has more than {MAX_DEPTH} steps.", "Shorten it.")
+    if graph and longest_path_length(graph) > around.limits.depth:
+        message = f"The longest branch has more than {around.limits.depth} steps."
+        yield Problem("too_deep", message, "Shorten it, or let steps run beside each other.")
     yield from _ends_of_branches(d)
     yield from _joins_without(d)
 

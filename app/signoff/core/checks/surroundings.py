@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from signoff.core.definition import Field
+from signoff.core.limits import UNLIMITED, Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,4 @@ class Surroundings:
     group_sizes: dict[str, int] = field(default_factory=dict)
     people: Collection[str] | None = None
     definitions: Mapping[str, KnownDefinition] | None = None
+    limits: Limits = UNLIMITED

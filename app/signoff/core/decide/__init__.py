@@ -21,6 +21,7 @@ from signoff.core.decide import (
     timers,
 )
 from signoff.core.decide.build import Build
+from signoff.core.decide.limiting import pause_long_history
 from signoff.core.events import Event
 from signoff.core.facts import Facts
 from signoff.core.payload import is_text
@@ -81,4 +82,5 @@ def decide(
     refused = _HANDLERS[type(command)](build, command)
     if refused is not None:
         return refused
+    pause_long_history(build, state.sequence)
     return build.state, tuple(build.events)

@@ -12,6 +12,7 @@ from signoff.core.decide.advance import after, fail_step, schedule, settle_run, 
 from signoff.core.decide.build import Build
 from signoff.core.decide.items import fire_items, go_on
 from signoff.core.decide.ladder import climb
+from signoff.core.decide.limiting import pause_long_run
 from signoff.core.decide.lost import schedule_probe
 from signoff.core.decide.undoing import schedule_undo
 from signoff.core.definition import DeadlinePolicy, FailurePolicy, StepKind
@@ -90,6 +91,9 @@ def _deadline(build: Build) -> Rejection | None:
         return Rejection("obsolete_timer", "The deadline of the run is obsolete.", "Nothing to do.")
     if due > now:
         return Rejection("not_due", f"The deadline of the run is {due.isoformat()}.", "Wait.", evidence=False)
+    if state.capped:
+        pause_long_run(build, due)
+        return None
     build.emit(e.DeadlinePassed(at=now, due=due))
     policies = build.plan.definition.policies
     undo = policies.failure is FailurePolicy.COMPENSATE

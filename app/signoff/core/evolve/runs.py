@@ -31,6 +31,7 @@ def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
         parent_step=event.parent_step,
         parent_generation=event.parent_generation,
         depth=event.depth,
+        capped=event.capped,
         steps={i: StepState(since=event.at, changed=state.sequence) for i in plan.steps},
         edges={},
         outputs={},
@@ -38,8 +39,8 @@ def started(plan: Plan, state: RunState, event: e.RunStarted) -> RunState:
 
 
 def deadline_passed(plan: Plan, state: RunState, event: e.DeadlinePassed) -> RunState:
-    """The run is overdue; what follows says whether it goes on."""
-    return altered(state, deadline=None, overdue=True)
+    """The run is overdue, or at the end of what its tenant may use; what follows says whether it goes on."""
+    return altered(state, deadline=event.then, capped="", overdue=state.overdue or not event.capped)
 
 
 def paused(plan: Plan, state: RunState, event: e.RunPaused) -> RunState:

@@ -77,6 +77,9 @@ class PayloadTable(SQLModel, table=True):
 class AttemptTable(SQLModel, table=True):
     """W5 ActivityAttempt. Its input is in the event numbered `scheduled_seq`.
 
+    `rank` orders what waits, the least first: the microsecond at which it was scheduled, less a minute for each point
+    of priority, so that priority counts and nothing waits for ever.
+
     `item` is the number of an item in a step for each item of a list, -1 otherwise. `fraction`, `note` and `details`
     are what the work reported last, at `reported_at`.
     """
@@ -85,7 +88,7 @@ class AttemptTable(SQLModel, table=True):
     __table_args__ = (
         CheckConstraint(_one_of("status", AttemptStatus)),
         UniqueConstraint("run", "step", "generation", "item", "attempt"),
-        Index("attempt_ready", "pool", "priority", "id", sqlite_where=text("status = 'ready'"),
+        Index("attempt_ready", "pool", "tenant", "connector", "rank", "id", sqlite_where=text("status = 'ready'"),
               postgresql_where=text("status = 'ready'")),
         Index("attempt_leased", "lease_until", sqlite_where=text("status = 'leased'"),
               postgresql_where=text("status = 'leased'")),
@@ -107,6 +110,7 @@ class AttemptTable(SQLModel, table=True):
     connector: str
     pool: str
     priority: int
+    rank: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
     scheduled_seq: int
     created_at: int
     changed_at: int

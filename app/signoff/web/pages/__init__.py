@@ -12,6 +12,7 @@ from signoff.web.pages.definitions import definitions_page, new_page
 from signoff.web.pages.designer import designer_page
 from signoff.web.pages.inbox import inbox_page, task_page
 from signoff.web.pages.letters import letters_page
+from signoff.web.pages.limits import limits_page
 from signoff.web.pages.run import run_page
 from signoff.web.pages.runs import runs_page
 from signoff.web.pages.start import start_page
@@ -32,5 +33,6 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/definitions/{name}/start": start_page,
     "/new": new_page,
     "/operations": bulk_page,
+    "/limits": limits_page,
 }
 """Path to page. Nothing of ours may be called `ws` directly below a path that is a page itself."""

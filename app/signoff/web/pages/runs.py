@@ -74,7 +74,8 @@ def _dead(visitor: Visitor) -> str:
     words = f"{count} dead letter{'' if count == 1 else 's'}" if count else "No dead letters"
     given_up = visitor.site.signoff.queries.count_dead_deliveries(visitor.site.tenant)
     mails = f"{given_up} mail{'' if given_up == 1 else 's'} could not be sent" if given_up else "Mails and notices"
-    return f'<p class="row">{link("/dead-letters", words)} · {link("/letters", mails)}</p>'
+    limits = f" · {link('/limits', 'Limits')}" if "read_limits" in visitor.may else ""
+    return f'<p class="row">{link("/dead-letters", words)} · {link("/letters", mails)}{limits}</p>'
 
 
 def _many(visitor: Visitor) -> Safe:

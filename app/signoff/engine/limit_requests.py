@@ -1,0 +1,65 @@
+"""Requests about the limits of a tenant, and the refusal of a start that would go beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+from signoff.core.limits import read_limits, write_limits
+from signoff.core.rejection import Rejection
+from signoff.engine.request import Request, ok
+from signoff.engine.transaction import Transaction, required
+from signoff.errors import InvalidInput
+from signoff.store.limits import save_limits
+from signoff.store.people import add_audit
+from signoff.store.times import to_micros
+
+Answer = dict[str, Any]
+
+
+def set_limits(tx: Transaction, r: Request) -> Answer:
+    """Replace the limits of the tenant; what is not named goes back to its default.
+
+    Raises:
+        InvalidInput: no reason, or a limit that cannot be read; every problem is listed.
+    """
+    document, reason = required(r.args, "limits", dict), str(r.args.get("reason") or "").strip()
+    limits, problems = read_limits(document)
+    if problems:
+        listed = tuple({"field": "limits", "message": p, "remedy": "Correct it."} for p in problems)
+        raise InvalidInput(" ".join(problems), code="invalid_limits", remedy="Correct them.", problems=listed)
+    if not reason:
+        raise InvalidInput("Expected a reason to set the limits.", code="no_reason", remedy="Say why.")
+    before, after = write_limits(tx.usage.limits(r.tenant)), write_limits(limits)
+
+    def write(journal: Any) -> None:
+        save_limits(journal, r.tenant, limits)
+        add_audit(
+            journal, r.tenant, to_micros(tx.now), r.actor.id, r.actor.channel, "set_limits", "limits", "done",
+            f"{reason} Before: {before}. After: {after}.",
+        )  # fmt: skip
+
+    tx.direct(write)
+    tx.usage.limits_changed(r.tenant)
+    tx.out.lease_again = True  # what was held back may begin
+    return ok(limits=after)
+
+
+def over_quota(tx: Transaction, r: Request, definition: str) -> Rejection | None:
+    """Why the tenant may start no further run now; the refusal is audited, and says how long to wait where known."""
+    why, wait = tx.usage.no_start(r.tenant, tx.now)
+    if not why:
+        return None
+    message = f"Expected to start a run of '{definition}', but {why}."
+    remedy = f"Try again in {ceil(wait)} seconds." if wait else "Try again when some have ended, or raise the limit."
+    at = to_micros(tx.now)
+    tx.direct(
+        lambda journal: add_audit(
+            journal, r.tenant, at, r.actor.id, r.actor.channel, "start_run", definition, "refused", message
+        )
+    )
+    return Rejection("over_quota", message, remedy, details={"retry_after_s": ceil(wait) if wait else 60})
+
+
+HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {"set_limits": set_limits}
