@@ -105,6 +105,7 @@ class Engine:
         caches = self._plans, self._warm
         tx = Transaction(self.journal, *caches, self.dispatcher, self._directories, self._usage, self._now())
         try:
+            self._usage.prepare()
             for request in requests:
                 tx.out.answers.append((request, self._answer(tx, request)))
             tx.lease_ready()

@@ -51,8 +51,15 @@ class Usage:
         self._open_runs: dict[str, int] = {}
         self._timers: dict[str, int] = {}
         self._rate = Rate()
-        for tenant, pool, connector, *call in list_leased(journal):
+        self._ready = False
+
+    def prepare(self) -> None:
+        """Count the calls that are under way, once; to be called at the beginning of a transaction."""
+        if self._ready:
+            return
+        for tenant, pool, connector, *call in list_leased(self._journal):
             self._take((call[0], call[1], call[2], call[3], call[4]), (tenant, pool, connector))
+        self._ready = True
 
     def limits(self, tenant: str) -> Limits:
         """What a tenant may have and use. What is limited is counted from the first time on."""
