@@ -143,7 +143,7 @@ class World:
                 self.auditor.may_renew(claim, now + lease)
         if len(asks) == 1 and not asks[0].maybe_done:
             asks[0].fault = must_refuse(self.auditor, asks[0], now, self.roles)
-        requests = [Request(a.do, TENANT, a.actor, a.args, nothing, a.key, a.origin, a.context) for a in asks]
+        requests = [Request(a.do, TENANT, a.actor, a.args, nothing, a.key, a.origin, context=a.context) for a in asks]
         try:
             out = self.engine.process(requests)
         except Crash as crash:
