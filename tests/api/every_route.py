@@ -60,6 +60,8 @@ EVERY: dict[str, tuple[str, Any]] = {
     "POST /runs/{run_id}/migrate": ("migrate_run", {"plan": {"target": 1}, **WHY}),
     "POST /runs/{run_id}/erase": ("erase_run", WHY),
     "GET /dead-letters": ("read_dead_letters", None),
+    "GET /limits": ("read_limits", None),
+    "PUT /limits": ("set_limits", {"limits": {}, "reason": "x"}),
     "GET /letters": ("read_deliveries", None),
     "POST /letters/{number}/retry": ("retry_delivery", WHY),
     "GET /inbox": ("read_inbox", None),
