@@ -20,11 +20,11 @@ from signoff.engine.queries import Queries
 from signoff.engine.request import unwrap
 from signoff.engine.verify import Verifier
 from signoff.engine.writer import LocalPort, Writer, read_request
-from signoff.errors import StoreFault, Unavailable
+from signoff.errors import Unavailable
 from signoff.runtime.client import WireClient, WireLink
 from signoff.runtime.clock import utc_now
 from signoff.runtime.feed import LocalFeed
-from signoff.runtime.folder import load_store, load_tokens, own_folder
+from signoff.runtime.folder import load_store, load_tokens, own_folder, refuse_a_lost_database
 from signoff.runtime.local import LocalLink
 from signoff.runtime.notice_settings import load_notice_settings
 from signoff.runtime.postman import open_postman
@@ -35,12 +35,14 @@ from signoff.runtime.server import WireServer
 from signoff.runtime.serverwatch import ServerWatch
 from signoff.runtime.service import Service
 from signoff.runtime.storewatch import StoreWatch
+from signoff.runtime.sweeper import Sweeper
 from signoff.runtime.timers import TimerPump
 from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
 from signoff.scheduler import DurableTaskScheduler
 from signoff.store.checkpoints import CheckpointFiles, Signer
 from signoff.store.database import Database, Where, is_server, open_database, open_newest
+from signoff.store.files import FileStore
 from signoff.store.journal import Journal
 from signoff.store.keyring import Keyring
 from signoff.store.reads.audit import WholeDatabase
@@ -205,7 +207,7 @@ def start_engine(
     own_folder(settings.folder)
     where = settings.where
     if not is_server(where):
-        _refuse_a_lost_database(settings)
+        refuse_a_lost_database(settings.marker, settings.database)
     installed = connectors if connectors is not None else _registry(settings)
     database, writing = open_newest(where, is_known=settings.marker.exists(), wait_s=wait_s, is_stopped=is_stopped)
     settings.marker.touch()
@@ -215,7 +217,7 @@ def start_engine(
     writer.start()
     feed.start()
     reader = open_database(where, read_only=True)
-    queries = Queries(Reader(reader, vault), now, installed, templates(), CheckpointFiles(settings.checkpoint_folder))
+    queries = Queries(Reader(reader, vault), now, installed, templates(), *_files(settings))
     port = LocalPort(writer, queries.find_password_hash)
     background: tuple[Service, ...] = ()
     if services:
@@ -241,7 +243,12 @@ def _services(
     relay = Relay(reader, writer, vault=vault, settings=notices)
     postman = open_postman(reader, writer, now, notices, settings.folder)
     relay.on_letters = postman.wake
-    return pump, Rescuer(reader, writer, now), relay, sealer, watch, postman
+    sweeper = Sweeper(Reader(reader, vault), _files(settings)[1])
+    return pump, Rescuer(reader, writer, now), relay, sealer, watch, postman, sweeper
+
+
+def _files(settings: Settings) -> tuple[CheckpointFiles, FileStore]:
+    return CheckpointFiles(settings.checkpoint_folder), FileStore(settings.folder / "files")
 
 
 def open_vault(settings: Settings) -> Vault:
@@ -263,15 +270,6 @@ def open_sealer(settings: Settings, reader: Reader, writer: Writer, now: Callabl
 def open_signer(settings: Settings, now: Callable[[], datetime] = utc_now) -> Signer:
     """What signs the checkpoints of a data folder."""
     return Signer(open_keyring(settings), settings.checkpoint_folder, now)
-
-
-def _refuse_a_lost_database(settings: Settings) -> None:
-    if settings.marker.exists() and not settings.database.exists():
-        raise StoreFault(
-            f"The database '{settings.database}' is gone, although this folder had one.",
-            code="database_gone",
-            remedy=f"Put a backup in its place, or remove '{settings.marker.name}' to begin with an empty one.",
-        )
 
 
 def _registry(settings: Settings) -> Mapping[str, Connector]:
@@ -347,8 +345,7 @@ def listen(running: Running, settings: Settings) -> str:
     running.server = server
     running.feed.subscribe(server.publish)
     address = server.start()
-    temporary = settings.address_file.with_suffix(".new")
-    temporary.write_text(address, "utf-8")
+    (temporary := settings.address_file.with_suffix(".new")).write_text(address, "utf-8")
     temporary.replace(settings.address_file)
     return address
 
@@ -382,9 +379,7 @@ def open_remote(
         )
     reader = open_database(settings.where, read_only=True)
     connectors = _registry(settings) if with_connectors else None
-    queries = Queries(
-        Reader(reader, open_vault(settings)), now, connectors, templates(), CheckpointFiles(settings.checkpoint_folder)
-    )
+    queries = Queries(Reader(reader, open_vault(settings)), now, connectors, templates(), *_files(settings))
     return Signoff(client, queries, client), client
 
 

@@ -75,6 +75,8 @@ EVERY: dict[str, tuple[str, Any]] = {
     "POST /signals/{name}/discard": ("discard_signal", {"key": "k", "id": "i", **WHY}),
     "GET /people": ("read_people", None),
     "PUT /people/{login}": ("save_person", {}),
+    "POST /files": ("upload_file", None),
+    "GET /files/{digest}": ("read_runs", None),
     "GET /sessions": ("", None),
     "DELETE /sessions": ("end_sessions", None),
     "DELETE /sessions/{session}": ("end_sessions", None),
@@ -83,6 +85,7 @@ EVERY: dict[str, tuple[str, Any]] = {
     "DELETE /tokens/{number}": ("revoke_token", None),
 }
 QUERIES = {
+    "POST /files": "?name=x.txt",
     "DELETE /definitions/{name}/versions/{version}": "?reason=x",
     "GET /definitions/{name}/compare": "?old=1&new=2",
 }
@@ -109,6 +112,7 @@ def request_of(route: str, run_id: str = "r-x", name: str = "theirs") -> tuple[s
         "number": 4_711,
         "session": "s",
         "login": "x",
+        "digest": "sha256:" + "1" * 64,
     }
     query = QUERIES.get(route, "")
     return method, path.format(**names) + query, body

@@ -16,13 +16,24 @@ from tests.web.test_security import Client, signed_in
 
 SECRET = "Their secret purchase"
 LOGINS = [*(f"only-{r}" for r in ROLES), "nobody"]
-GETS = [*PAGES, "/evidence/{run_id}", "/evidence/{run_id}/bundle", "/account", "/people", "/link", "/link/task"]
+GETS = [
+    *PAGES,
+    "/evidence/{run_id}",
+    "/evidence/{run_id}/bundle",
+    "/files/sha256:1/x",
+    "/start/{name}",
+    "/account",
+    "/people",
+    "/link",
+    "/link/task",
+]
 FORM = {"generation": 1, "shown_digest": "sha256:" + "0" * 64, "key": "k" * 12}
 POSTS: dict[str, dict[str, Any]] = {
     "/decide/{run_id}/{step}": {"outcome": "approved", **FORM},
     "/withdraw/{run_id}/{step}": {"generation": 1, "key": "k" * 12},
     "/submit/{run_id}/{step}": {"do": "submit", **FORM},
     "/link": {"token": "x" * 43},
+    "/start/{name}": {"key": "k" * 12},
     "/people": {"login": "intruder", "role": "administrator"},
     "/people/active": {"login": "only-operator", "active": ""},
     "/people/tokens": {"login": "ada", "name": "x", "days": 1, "scope": "read_runs"},

@@ -15,6 +15,7 @@ from signoff.api.routes import (
     audit,
     bulk,
     definitions,
+    files,
     inbox,
     letters,
     runs,
@@ -38,7 +39,7 @@ def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     )
     api.state.signoff_api = signoff
     api.state.limits = limits or Limits()
-    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits):
+    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits, files):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

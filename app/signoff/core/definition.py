@@ -106,11 +106,15 @@ class FieldType(StrEnum):
     CHOICE = "choice"
     LIST = "list"
     OBJECT = "object"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One typed value of a form or of a step's output."""
+    """One typed value of a form or of a step's output.
+
+    Of a file, `options` are the allowed endings of its name, and `maximum` the most bytes.
+    """
 
     name: str
     label: str = ""

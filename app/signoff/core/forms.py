@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from signoff.core.definition import Field, FieldType
+from signoff.core.files import check_file
 from signoff.core.payload import MAX_SAFE_INTEGER, is_text, plain_json
 
 MAX_TEXT_CHARS = 20_000
@@ -98,6 +99,8 @@ def _check_one(f: Field, value: object) -> tuple[Any, tuple[str, str] | None]:
             return None, (f"has no choice '{str(value)[:40]}'", f"Choose one of: {', '.join(f.options)}.")
         case FieldType.LIST:
             return _plain(value) if isinstance(value, list) else (None, ("is not a list", "Give a JSON list."))
+        case FieldType.FILE:
+            return check_file(f, value)
         case FieldType.OBJECT:
             return _plain(value) if isinstance(value, dict) else (None, ("is not an object", "Give a JSON object."))
 
@@ -133,7 +136,7 @@ def _shown(number: float) -> str:
     return str(int(number)) if number == int(number) else str(number)
 
 
-LONG_TEXT_MARK, SENSITIVE_MARK = "x-long-text", "x-sensitive"
+LONG_TEXT_MARK, SENSITIVE_MARK, FILE_MARK = "x-long-text", "x-sensitive", "x-file"
 """Keywords of our own for what JSON Schema has no word for."""
 _JSON_TYPES = {
     FieldType.TEXT: "string",
@@ -145,6 +148,7 @@ _JSON_TYPES = {
     FieldType.CHOICE: "string",
     FieldType.LIST: "array",
     FieldType.OBJECT: "object",
+    FieldType.FILE: "object",
 }
 
 
@@ -163,6 +167,10 @@ def json_schema(fields: Sequence[Field]) -> dict[str, Any]:
             p[LONG_TEXT_MARK] = True
         if f.sensitive:
             p[SENSITIVE_MARK] = True
+        if f.type is FieldType.FILE:
+            p[FILE_MARK] = {"endings": list(f.options), "max_bytes": f.maximum}
+            properties[f.name] = p
+            continue
         if f.options:
             p["enum"] = list(f.options)
         if f.minimum is not None:

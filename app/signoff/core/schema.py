@@ -11,11 +11,11 @@ from dataclasses import fields as members_of
 from typing import Any
 
 from signoff.core.definition import Field, FieldType
-from signoff.core.forms import LONG_TEXT_MARK, SENSITIVE_MARK
+from signoff.core.forms import FILE_MARK, LONG_TEXT_MARK, SENSITIVE_MARK
 
 _ABOUT = frozenset({"title", "description", "examples", "deprecated", "$comment"})
 _OBJECT = _ABOUT | {"type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema", "$id"}
-_MARKS = frozenset({LONG_TEXT_MARK, SENSITIVE_MARK})
+_MARKS = frozenset({LONG_TEXT_MARK, SENSITIVE_MARK, FILE_MARK})
 _TYPES = {
     "string": FieldType.TEXT,
     "number": FieldType.NUMBER,
@@ -101,6 +101,8 @@ def _field(
             wrong += _range(schema, made)
         case "array" if schema.get("items", True) not in (True, {}):
             wrong.append(("says what its items are, which a list cannot express.", "Leave 'items' out."))
+        case "object" if FILE_MARK in schema:
+            wrong += _file(schema[FILE_MARK], made)
         case "object" if schema.get("properties") or schema.get("additionalProperties", True) not in (True, {}):
             wrong.append(("is an object of a fixed shape.", "Make its properties fields of their own."))
         case _:
@@ -147,6 +149,16 @@ def _text(schema: Mapping[str, Any], made: dict[str, Any]) -> list[Wrong]:
         return [(f"has the format {schema['format']!r}, which is not checked.", "Leave it out, or use 'date'.")]
     elif schema.get(LONG_TEXT_MARK) is True:
         made["type"] = FieldType.LONG_TEXT
+    return []
+
+
+def _file(given: object, made: dict[str, Any]) -> list[Wrong]:
+    endings = given.get("endings", []) if isinstance(given, dict) else None
+    most = given.get("max_bytes") if isinstance(given, dict) else None
+    number = most is None or (isinstance(most, int | float) and not isinstance(most, bool))
+    if not isinstance(endings, list) or not all(isinstance(e, str) and e for e in endings) or not number:
+        return [(f"has a '{FILE_MARK}' that cannot be read.", "Give endings (texts) and max_bytes (a number).")]
+    made["type"], made["options"], made["maximum"] = FieldType.FILE, tuple(endings), most
     return []
 
 

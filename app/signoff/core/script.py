@@ -113,6 +113,8 @@ def _value(f: Field) -> Any:
             return f.options[0] if f.options else ""
         case FieldType.LIST:
             return []
+        case FieldType.FILE:
+            return {"file": "sha256:" + "0" * 64, "name": "example.pdf", "size": 0, "type": "application/pdf"}
         case FieldType.OBJECT:
             return {}
         case _:

@@ -9,6 +9,7 @@ from signoff.core.effects import ChildEnded, ChildMoved, ChildStart
 from signoff.core.implied import implied_children
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState, RunStatus
+from signoff.engine.file_requests import hand_down
 from signoff.errors import NotFound, SignoffError
 from signoff.store.definitions import find_version
 from signoff.store.rows import RunKey
@@ -44,6 +45,8 @@ def start_child(tx: Transaction, parent: RunState, effect: ChildStart) -> None:
         above = tx.run(parent.tenant, parent.run_id)[0]
         key = RunKey(tx.journal.run_ids(), row.id, sensitive=above.sensitive)
         result = tx.begin_run(key, tx.plan_of_version(row.id), command)
+        if not isinstance(result, Rejection):
+            hand_down(tx, parent.tenant, above.pk, effect.child, effect.input)
     except SignoffError as error:
         _fail(tx, parent, effect, error.message)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from signoff.core.digest import canonical_json
 from signoff.errors import NotFound
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
+from signoff.store.files import FileStore, list_attachments
 from signoff.store.reads import ledger
 from signoff.store.reads.reader import Reader
 from signoff.store.times import from_micros
@@ -34,9 +36,10 @@ _VERSIONS = (
 class Evidence:
     """Bundles of one installation."""
 
-    def __init__(self, reader: Reader, files: CheckpointFiles) -> None:
+    def __init__(self, reader: Reader, files: CheckpointFiles, attached: FileStore) -> None:
         self._reader = reader
         self._files = files
+        self._attached = attached
 
     def bundle(self, tenant: str, run_id: str = "", *, by: str = "", at: str = "") -> Iterator[str]:
         """The lines of a bundle: of one run, or of everything that a tenant has.
@@ -64,6 +67,7 @@ class Evidence:
                 yield {"kind": "definition", "digest": digest, "name": name, "version": version, "content": content}
         for pk in keys:
             yield from self._run(pk)
+            yield from self._attachments(tenant, pk)
         size = int(notes[-1].split("\n")[1]) if notes else 0
         yield from self._leaves(tenant, run_id, size)
 
@@ -109,6 +113,16 @@ class Evidence:
                     "key": _hex(key), "body": body,
                 }  # fmt: skip
             after = page[-1][0]
+
+    def _attachments(self, tenant: str, pk: int) -> Iterator[dict[str, Any]]:
+        """The files of a run with their contents, which its events name by digest."""
+        for a in list_attachments(self._reader, pk):
+            try:
+                content: str | None = b64encode(self._attached.path(tenant, a.digest).read_bytes()).decode()
+            except (NotFound, OSError):
+                content = None
+            about = {"run": a.run_id, "file": a.digest, "name": a.name, "size": a.size, "type": a.media}
+            yield {"kind": "file", **about, "content": content}
 
     def _leaves(self, tenant: str, run_id: str, size: int) -> Iterator[dict[str, Any]]:
         """All signed leaves; of one run with their inclusion paths in the newest checkpoint."""

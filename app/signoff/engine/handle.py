@@ -14,6 +14,7 @@ from signoff.engine import (
     audit_requests,
     bulk_requests,
     definition_requests,
+    file_requests,
     limit_requests,
     notice_requests,
     people_requests,
@@ -69,6 +70,7 @@ class Engine:
             **audit_requests.HANDLERS,
             **people_requests.handlers(),
             **access_requests.HANDLERS,
+            **file_requests.HANDLERS,
             **limit_requests.HANDLERS,
         }
 

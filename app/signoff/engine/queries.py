@@ -22,6 +22,7 @@ from signoff.engine.bulk_queries import BulkQueries
 from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
+from signoff.engine.file_queries import FileQueries
 from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.sentences import actor_of, sentence_of
@@ -30,6 +31,7 @@ from signoff.engine.work_queries import WorkQueries, attempt_of
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
+from signoff.store.files import FileStore
 from signoff.store.known import load_known
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
@@ -40,7 +42,7 @@ from signoff.store.times import from_micros, from_micros_or_none, to_micros
 MAX_PAGE = 200
 
 
-class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
+class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, FileQueries):
     """Reads of one installation."""
 
     def __init__(
@@ -50,9 +52,11 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries):
         connectors: Collection[str] | None,
         templates: Sequence[dict[str, Any]] = (),
         files: CheckpointFiles | None = None,
+        attachments: FileStore | None = None,
     ) -> None:
         super().__init__(reader)
-        self.evidence = Evidence(reader, files or CheckpointFiles(Path("/nonexistent")))
+        self.files = attachments or FileStore(Path("/nonexistent"))
+        self.evidence = Evidence(reader, files or CheckpointFiles(Path("/nonexistent")), self.files)
         self._now = now
         self._connectors = connectors
         self._templates = tuple(templates)

@@ -8,10 +8,12 @@ from typing import Any
 
 from signoff.core import commands as c
 from signoff.core.decide.reassigning import MAX_ASKED
+from signoff.core.definition import FormConfig
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
 from signoff.engine import links
+from signoff.engine.file_requests import kept_files, usable_files
 from signoff.engine.ids import new_run_id
 from signoff.engine.limit_requests import over_quota
 from signoff.engine.request import Request, ok, refused
@@ -46,7 +48,12 @@ def start_run(tx: Transaction, r: Request) -> Answer:
         input=required(r.args, "input", dict),
         business_key=str(r.args.get("business_key") or "")[:200],
     )
-    result = tx.begin_run(RunKey(tx.journal.run_ids(), row.id), tx.plan_of_version(row.id), command)
+    plan = tx.plan_of_version(row.id)
+    attached = usable_files(tx, r, plan.definition.input, command.input, None)
+    key = RunKey(tx.journal.run_ids(), row.id)
+    with kept_files(tx, r.tenant, key.pk, "", attached) as kept:
+        result = tx.begin_run(key, plan, command)
+        kept.refused = isinstance(result, Rejection)
     if isinstance(result, Rejection):
         if result.code == "invalid_input":
             problems: Any = result.details.get("problems", [])
@@ -82,7 +89,14 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 
 def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> Answer:
     """Send what somebody filled in; wrong values are told by field."""
-    result = links.answer(tx, r, command)
+    run_id = required(r.args, "run_id")
+    key = tx.run(r.tenant, run_id)[0]
+    config = plan.steps[command.step].config if command.step in (plan := tx.plan(key)).steps else None
+    fields = config.fields if isinstance(config, FormConfig) else ()
+    attached = usable_files(tx, r, fields, command.values or {}, key.pk)
+    with kept_files(tx, r.tenant, key.pk, command.step, attached) as kept:
+        result = links.answer(tx, r, command)
+        kept.refused = isinstance(result, Rejection)
     if isinstance(result, Rejection) and result.code == "invalid_values":
         problems: Any = result.details.get("problems", [])
         raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))

@@ -229,6 +229,15 @@ class Bundle:
         self.head = line
         self.tenant = line["tenant"]
 
+    def _file(self, line):
+        """A file of a run: its content has the digest that the events name."""
+        if line["content"] is None:
+            return self.wrong("file_missing", f"The content of the file {line['name']!r} is not in the bundle.")
+        content = base64.b64decode(line["content"], validate=True)
+        digest = "sha256:" + hashlib.sha256(content).hexdigest()
+        if digest != line["file"] or len(content) != line["size"]:
+            self.wrong("file_altered", f"The file {line['name']!r} of {line['run']} is not the one that was given.")
+
     def _key(self, line):
         self.keys.append(line["note"])
 

@@ -7,7 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
-from signoff.errors import ConfigurationFault
+from signoff.errors import ConfigurationFault, StoreFault
 
 STORE_FILE = "store.url"
 
@@ -27,6 +27,20 @@ def own_folder(folder: Path) -> None:
                 f"Others can read the data folder '{folder}', and it cannot be closed to them: {error.strerror}.",
                 remedy="Give Signoff a folder of its own.",
             ) from error
+
+
+def refuse_a_lost_database(marker: Path, database: Path) -> None:
+    """A folder that had a database does not begin with an empty one.
+
+    Raises:
+        StoreFault: it is gone.
+    """
+    if marker.exists() and not database.exists():
+        raise StoreFault(
+            f"The database '{database}' is gone, although this folder had one.",
+            code="database_gone",
+            remedy=f"Put a backup in its place, or remove '{marker.name}' to begin with an empty one.",
+        )
 
 
 def load_tokens(folder: Path) -> dict[str, str]:

@@ -190,7 +190,7 @@ class Ledger:
         write("UPDATE approval SET instructions='' WHERE run=?", (pk,))
         write("UPDATE outbox SET data='{}' WHERE run=?", (pk,))
         write("UPDATE signal_message SET payload='{}', note='' WHERE run=?", (pk,))
-        for table in ("dead_letter", "delivery", "approval_link"):
+        for table in ("dead_letter", "delivery", "approval_link", "attachment"):
             write(f"DELETE FROM {table} WHERE run=?", (pk,))
         write(
             "UPDATE run_key SET secret=NULL, erased_at=?, erased_by=?, reason=?, kept_seq=?, kept_key=? WHERE run=?",

@@ -28,6 +28,7 @@ from signoff.web.plain import answer_page, status_of
 from signoff.web.routes.access import access_router
 from signoff.web.routes.decide import decide_router, withdraw_router
 from signoff.web.routes.evidence import evidence_router
+from signoff.web.routes.files import files_router
 from signoff.web.routes.link import link_router
 from signoff.web.routes.login import login_router
 from signoff.web.routes.submit import submit_router
@@ -63,6 +64,7 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
     app.include_router(submit_router(site))
     app.include_router(evidence_router(site))
     app.include_router(link_router(site))
+    app.include_router(files_router(site))
     app.include_router(access_router(site))
     for router in settings.routers:
         app.include_router(router, prefix="/api")

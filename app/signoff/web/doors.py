@@ -8,6 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 MAX_BODY_BYTES = 2_000_000
+MAX_UPLOAD_BYTES = 60_000_000
+UPLOADS = ("/api/files", "/start/", "/submit/")
 _DEFAULT_PORTS = (":80", ":443")
 
 
@@ -69,35 +71,36 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if any(not n.isdecimal() or len(n) > 15 or int(n) > self._limit for n in _values(scope, b"content-length")):
-            await self._too_long(send)
+        limit = max(self._limit, MAX_UPLOAD_BYTES) if scope["path"].startswith(UPLOADS) else self._limit
+        if any(not n.isdecimal() or len(n) > 15 or int(n) > limit for n in _values(scope, b"content-length")):
+            await self._too_long(send, limit)
             return
         count, begun = 0, False
 
         async def counted() -> Message:
             nonlocal count
-            if count > self._limit:
+            if count > limit:
                 return {"type": "http.disconnect"}
             message = await receive()
             count += len(message.get("body", b""))
-            return {"type": "http.disconnect"} if count > self._limit else message
+            return {"type": "http.disconnect"} if count > limit else message
 
         async def answer(message: Message) -> None:
             nonlocal begun
-            if count <= self._limit or begun:
+            if count <= limit or begun:
                 begun = True
                 await send(message)
 
         try:
             await self.app(scope, counted, answer)
         except Exception:
-            if count <= self._limit or begun:
+            if count <= limit or begun:
                 raise
-        if count > self._limit and not begun:
-            await self._too_long(send)
+        if count > limit and not begun:
+            await self._too_long(send, limit)
 
-    async def _too_long(self, send: Send) -> None:
-        await _refuse(send, 413, f"At most {self._limit // 1_000_000} MB can be sent at once.")
+    async def _too_long(self, send: Send, limit: int) -> None:
+        await _refuse(send, 413, f"At most {limit // 1_000_000} MB can be sent at once.")
 
 
 async def _refuse(send: Send, status: int, words: str) -> None:

@@ -16,6 +16,7 @@ _SAMPLES: dict[FieldType, Any] = {
     FieldType.DATE: "2027-01-01",
     FieldType.LIST: [],
     FieldType.OBJECT: {},
+    FieldType.FILE: {"file": "sha256:" + "0" * 64, "name": "file.pdf", "size": 1, "type": "application/pdf"},
 }
 _DECISION: dict[str, Any] = {"outcome": "approved", "decided_by": [], "comment": ""}
 

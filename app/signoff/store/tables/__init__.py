@@ -4,6 +4,7 @@ from sqlmodel import SQLModel
 
 from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
 from signoff.store.tables.delivery import OutboxTable, RequestTable
+from signoff.store.tables.files import AttachmentTable
 from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, RunKeyTable
 from signoff.store.tables.notices import ApprovalLinkTable, DeliveryTable
 from signoff.store.tables.people import (
@@ -45,6 +46,7 @@ __all__ = [
     "ApprovalLinkTable",
     "ApprovalPersonTable",
     "ApprovalTable",
+    "AttachmentTable",
     "AttemptTable",
     "AuditTable",
     "DeadLetterTable",

@@ -90,5 +90,7 @@ def entered_text(f: Field, value: Any) -> Any:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return ""
             return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+        case FieldType.FILE:
+            return value
         case _:
             return "" if value is None else str(value)

@@ -9,6 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from signoff import errors
+from signoff.core.definition import FieldType
 from signoff.core.states import Actor
 from signoff.engine.views import VersionView
 from signoff.web.escape import esc, label
@@ -32,6 +33,9 @@ def start_page(visitor: Visitor, params: dict[str, str]) -> Any:
         f"{link('/definitions', 'Definitions')} / start · version {version.version} {digest_text(version.digest)}"
     )
     text = f'<p class="said own soft">{esc(d.description)}</p>' if d.description else ""
+    if any(f.type is FieldType.FILE for f in d.input):
+        words = link(f"/start/{name}", "Fill in the form with files", css="button main")
+        return frame(visitor, f"Start {d.title}", html(heading(Safe(label(d.title)), crumb=where) + text + words))
     form = _StartForm(visitor, version)
     return frame(visitor, f"Start {d.title}", html(heading(Safe(label(d.title)), crumb=where) + text), form.whole)
 

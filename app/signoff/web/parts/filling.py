@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from signoff.core.definition import Field, FieldType
+from signoff.core.files import is_file
 from signoff.engine.views import InboxItem
 from signoff.web.escape import esc
 from signoff.web.models.values import entered_text
 from signoff.web.parts.markup import Safe
 
+KEPT = "kept."
+"""Before the name of a field whose file was uploaded with an earlier try."""
 PREFIX = "field."
 """Before the name of each field, so that no field can be taken for a part of the form itself."""
 MAX_COMMENT_CHARS = 4_000
@@ -52,7 +56,8 @@ def filling_form(
     if item.returns_to:
         parts.append(_returning(item, comment))
     path = f"/submit/{esc(item.run_id)}/{esc(item.step)}"
-    return Safe(f'<form class="card stack" method="post" action="{path}">{"".join(parts)}</form>')
+    files = ' enctype="multipart/form-data"' if any(f.type is FieldType.FILE for f in item.fields) else ""
+    return Safe(f'<form class="card stack" method="post" action="{path}"{files}>{"".join(parts)}</form>')
 
 
 def _returning(item: InboxItem, comment: str) -> str:
@@ -101,8 +106,20 @@ def _control(f: Field, value: Any, problem: str) -> str:
             return f'<input type="date"{marks} value="{esc(text)}">'
         case FieldType.NUMBER | FieldType.INTEGER:
             return f'<input type="text" inputmode="decimal" maxlength="40"{marks} value="{esc(text)}">'
+        case FieldType.FILE:
+            return _file_control(f, value, marks)
         case FieldType.TEXT:
             return f'<input type="text" maxlength="20000"{marks} value="{esc(text)}">'
+
+
+def _file_control(f: Field, value: Any, marks: str) -> str:
+    accept = f' accept="{esc(",".join(f.options))}"' if f.options else ""
+    if not is_file(value):
+        return f'<input type="file"{marks}{accept}>'
+    kept = f'<input type="hidden" name="{KEPT}{esc(f.name)}" value="{esc(json.dumps(value))}">'
+    again = f'<input type="file"{marks.replace(" required", "")}{accept}>'
+    words = f"“<bdi>{esc(value['name'])}</bdi>” is kept; choose another one to replace it."
+    return f'{kept}<span class="soft small">{words}</span>{again}'
 
 
 def _range(f: Field) -> str:

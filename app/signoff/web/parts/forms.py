@@ -77,6 +77,10 @@ def field_widget(f: Field, value: Any = None) -> Any:
             )
         case FieldType.LONG_TEXT | FieldType.LIST | FieldType.OBJECT:
             return pmui.TextAreaInput(value=shown, rows=3, helper_text=f.help, max_length=20_000, **kept)
+        case FieldType.FILE:
+            return pmui.TextInput(
+                value="", helper_text="Files are chosen on the page without this panel.", disabled=True, **kept
+            )
         case FieldType.TEXT | FieldType.NUMBER | FieldType.INTEGER:
             return pmui.TextInput(value=shown, helper_text=f.help or _range(f), max_length=20_000, **kept)
 

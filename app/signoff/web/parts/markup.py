@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
+from signoff.core.files import is_file
 from signoff.web.escape import esc, label
 from signoff.web.models.words import run_word, short_digest, step_word, value_text
 from signoff.web.parts.icons import PATHS, svg
@@ -58,9 +60,27 @@ def digest_text(digest: str) -> Safe:
 
 def value_markup(value: Any) -> Safe:
     """A JSON value: text as text, lists and objects as JSON."""
+    if is_file(value):
+        return file_link(value)
     if isinstance(value, dict | list):
         return Safe(f"<pre>{esc(value_text(value))}</pre>")
     return Safe(label(value_text(value)))
+
+
+def file_link(value: Mapping[str, Any]) -> Safe:
+    """A file that can be downloaded, with its size."""
+    size = value["size"]
+    words = (
+        f"{size} bytes"
+        if size < 10_000
+        else f"{size / 1_000_000:.1f} MB"
+        if size >= 1_000_000
+        else f"{size // 1000} kB"
+    )
+    path = f"/files/{value['file']}/{quote(value['name'], safe='')}"
+    return Safe(
+        f'<a href="{esc(path)}" download><bdi>{esc(value["name"])}</bdi></a> <span class="soft small">{words}</span>'
+    )
 
 
 def pairs(values: Mapping[str, Any]) -> Safe:

@@ -26,6 +26,7 @@ TYPE_WORDS = {
     "Choice": FieldType.CHOICE,
     "List": FieldType.LIST,
     "Object": FieldType.OBJECT,
+    "File": FieldType.FILE,
 }
 _ADD: dict[str, Any] = {"variant": "outlined", "size": "small", "margin": (0, 0, 12, 0)}
 _REMOVE: dict[str, Any] = {"variant": "text", "size": "small", "color": "error", "margin": (0, 0, 6, 0)}
@@ -151,6 +152,12 @@ class FieldRows(pn.viewable.Viewer):
         if f.type in (FieldType.NUMBER, FieldType.INTEGER):
             found.append(number_input("At least", f.minimum, lambda v: self._set(i, minimum=_float(v)), optional=True))
             found.append(number_input("At most", f.maximum, lambda v: self._set(i, maximum=_float(v)), optional=True))
+        if f.type is FieldType.FILE:
+            endings, most = ", ".join(f.options), f.maximum
+            found.append(
+                text_input("Allowed endings (.pdf, .png)", endings, lambda v: self._set(i, options=words_of(v)))
+            )
+            found.append(number_input("Bytes at most", most, lambda v: self._set(i, maximum=_float(v)), optional=True))
         found.append(text_input("Help", f.help, lambda v: self._set(i, help=v)))
         found.append(tick_input("Sensitive (personal or secret)", f.sensitive, lambda v: self._set(i, sensitive=v)))
         found.append(pmui.Button(label="Remove field", on_click=lambda _: self._remove(i), **_REMOVE))

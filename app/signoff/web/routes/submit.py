@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData
 
 from signoff import errors
 from signoff.core.definition import FieldType
@@ -16,6 +17,7 @@ from signoff.web.escape import esc
 from signoff.web.models.values import Filled, fill
 from signoff.web.parts.filling import PREFIX, filling_form
 from signoff.web.plain import answer_page, plain_page, status_of
+from signoff.web.routes.files import MAX_FILES, take_files
 from signoff.web.routes.link import Came, came_by, forget_link
 from signoff.web.session import is_form_token
 from signoff.web.site import Site
@@ -31,14 +33,16 @@ def submit_router(site: Site) -> APIRouter:
     @router.post("/submit/{run_id}/{step}")
     async def submit(request: Request, run_id: str, step: str) -> Response:
         """Check and send the values, or send the work back, and say what came of it."""
-        form = await request.form(max_files=0, max_fields=MAX_FIELDS)
-        sent = {name: value for name, value in form.items() if isinstance(value, str)}
-        return await run_in_threadpool(_answer, site, request, run_id, step, sent)
+        if await run_in_threadpool(site.gate.find, request.cookies.get(site.settings.session_cookie)) is None:
+            return RedirectResponse("/login", 303)  # before a large body is read
+        async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS) as form:
+            return await run_in_threadpool(_answer, site, request, run_id, step, form)
 
     return router
 
 
-def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[str, str]) -> Response:
+def _answer(site: Site, request: Request, run_id: str, step: str, form: FormData) -> Response:
+    sent = {name: value for name, value in form.items() if isinstance(value, str)}
     secret = request.cookies.get(site.settings.session_cookie, "")
     visit = site.gate.find(secret)
     here = f"/inbox/{run_id}/{step}"
@@ -60,6 +64,7 @@ def _answer(site: Site, request: Request, run_id: str, step: str, sent: Mapping[
         if do == "return":
             _send_back(site, came, item, sent, comment, to)
         else:
+            entered |= take_files(site, visit, item.fields, form)
             filled = fill(item.fields, entered, what=f"form '{item.label}'")
             if not filled.is_good:
                 return _again(request, came, item, entered, filled.problems, comment)
@@ -85,6 +90,7 @@ def entered_values(item: InboxItem, sent: Mapping[str, str]) -> dict[str, Any]:
         if f.type is FieldType.BOOLEAN
         else str(sent.get(PREFIX + f.name, "")).replace("\r\n", "\n")
         for f in item.fields
+        if f.type is not FieldType.FILE
     }
 
 

@@ -1,0 +1,51 @@
+"""Files of runs: uploading one to use it, and getting those of runs that one may see."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse
+
+from signoff.api.auth import Caller, Face, actor_of, allowed
+from signoff.core.files import MAX_FILE_BYTES, is_file_name, is_media_type
+from signoff.errors import InvalidInput
+from signoff.interchange.downloads import headers_of, media_of
+
+router = APIRouter(tags=["files"])
+
+
+@router.post("/files", summary="Upload a file", status_code=201, dependencies=[allowed("upload_file")])
+async def upload(
+    request: Request, signoff: Face, person: Caller, name: Annotated[str, Query(min_length=1, max_length=200)]
+) -> dict[str, Any]:
+    """The body is the content. Use the whole answer as the value of a file field within a day."""
+    media = request.headers.get("content-type", "").split(";")[0].strip().lower() or "application/octet-stream"
+    if not is_file_name(name) or not is_media_type(media):
+        raise InvalidInput("The name or the type of the file is not usable.", remedy="Give a plain file name.")
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_FILE_BYTES:
+            raise InvalidInput(f"The file has more than {MAX_FILE_BYTES} bytes.", code="too_large", remedy="Shrink it.")
+        chunks.append(chunk)
+
+    def keep() -> dict[str, Any]:
+        digest, length = signoff.queries.files.add(person.tenant, chunks)
+        args: dict[str, Any] = {"file": digest, "name": name, "size": length, "type": media}
+        return signoff.do("add_upload", actor_of(person), person.tenant, **args)
+
+    return await run_in_threadpool(keep)
+
+
+@router.get("/files/{digest}", summary="Get a file", dependencies=[allowed("read_runs")])
+def get(
+    digest: Annotated[str, Path(max_length=100)],
+    signoff: Face,
+    person: Caller,
+    name: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """The content of a file of a run that the caller may see; 404 otherwise."""
+    found = signoff.queries.get_file(person, digest, name)
+    return FileResponse(found.path, media_type=media_of(found.type), headers=headers_of(found.name))

@@ -1,0 +1,48 @@
+"""Reading files of runs: by those who may see the run, and nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from signoff.engine.views import Person
+from signoff.errors import NotFound
+from signoff.store.files import FileStore, list_holders
+from signoff.store.reads import runs as r
+from signoff.store.reads.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file that a reader may have: its content is at `path`."""
+
+    digest: str
+    name: str
+    size: int
+    type: str
+    path: Path
+
+
+class FileQueries:
+    """Mixed into `Queries`, which owns the reader."""
+
+    _reader: Reader
+    files: FileStore
+
+    def get_file(self, person: Person, digest: str, name: str = "") -> FileView:
+        """A file of a run that the person may see, or one that they uploaded themselves.
+
+        Raises:
+            NotFound: there is none; foreign ones look the same.
+        """
+        only = None if "read_all_runs" in person.may else person.login
+        holders = list_holders(self._reader, person.tenant, digest)
+        holders.sort(key=lambda a: a.name != name)
+        for a in holders:
+            if a.run_id:
+                seen = r.find_run(self._reader, person.tenant, a.run_id, only) is not None
+            else:
+                seen = a.uploaded_by == person.login
+            if seen and "read_runs" in person.may:
+                return FileView(a.digest, a.name, a.size, a.media, self.files.path(person.tenant, a.digest))
+        raise NotFound("There is no such file.", remedy="Check the address.")
