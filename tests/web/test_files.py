@@ -69,7 +69,7 @@ def test_a_stranger_gets_no_file_and_an_svg_is_bytes(office: Office) -> None:
     actor = office.actor("dan")
     digest, size = office.signoff.queries.files.add(TENANT, [b"<svg/>"])
     value = {"file": digest, "name": "x.svg", "size": size, "type": "image/svg+xml"}
-    office.signoff.do("add_upload", actor, TENANT, **value)
+    office.signoff.do("upload_file", actor, TENANT, **value)
     run_id = office.start(definition="offer", offer=value, amount=1)
     path = f"/files/{digest}/x.svg"
     found = signed_in(office, "max").get(path)

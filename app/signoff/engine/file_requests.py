@@ -113,4 +113,4 @@ def hand_down(tx: Transaction, tenant: str, parent: int, child_id: str, values: 
             tx.direct(partial(_add, tenant, a, key.pk, ""))
 
 
-HANDLERS: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {"add_upload": add_upload}
+HANDLERS: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {"upload_file": add_upload}

@@ -34,7 +34,7 @@ async def upload(
     def keep() -> dict[str, Any]:
         digest, length = signoff.queries.files.add(person.tenant, chunks)
         args: dict[str, Any] = {"file": digest, "name": name, "size": length, "type": media}
-        return signoff.do("add_upload", actor_of(person), person.tenant, **args)
+        return signoff.do("upload_file", actor_of(person), person.tenant, **args)
 
     return await run_in_threadpool(keep)
 

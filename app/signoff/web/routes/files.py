@@ -100,7 +100,7 @@ def _store(site: Site, visit: Visit, f: Field, given: UploadFile) -> dict[str, A
         raise errors.InvalidInput(message, problems=(problem,))
     digest, size = site.signoff.queries.files.add(site.tenant, _chunks(given))
     args: dict[str, Any] = {"file": digest, "name": name, "size": size, "type": media}
-    return site.signoff.do("add_upload", visit.actor, site.tenant, **args)
+    return site.signoff.do("upload_file", visit.actor, site.tenant, **args)
 
 
 def _chunks(given: UploadFile) -> Iterator[bytes]:
