@@ -65,7 +65,8 @@ def _other_user() -> pwd.struct_passwd | None:
     return None
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -125,15 +126,20 @@ class Server:
 
 
 @contextmanager
-def started_server(programs: Path) -> Iterator[Server]:
+def started_server(programs: Path, *, on_disk: bool = False) -> Iterator[Server]:
     """A new cluster in memory where there is room, on the disk otherwise; `fsync` stays on, as the engine demands."""
     memory = Path("/dev/shm")
-    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1_000_000_000
+    roomy = (
+        not on_disk
+        and memory.is_dir()
+        and os.access(memory, os.W_OK)
+        and shutil.disk_usage(memory).free > 1_000_000_000
+    )
     folder = Path(tempfile.mkdtemp(prefix="signoff-pg-", dir=memory if roomy else None))
     user = _other_user()
     if user:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    server = Server(programs, folder, _free_port())
+    server = Server(programs, folder, free_port())
     try:
         server._run("initdb", "-D", str(folder / "data"), "-U", SUPER, "-A", "trust", "-E", "UTF8", "--locale=C")
         server.start()

@@ -14,9 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from signoff.runtime.folder import save_store
 from tests.bench.figures import machine, median, table, versions
 from tests.bench.load import Outcome, drive, prepare, processes
 from tests.bench.raw import raw_share
+from tests.postgres import Server, find_programs, started_server
 
 ROOT = Path(__file__).parents[2]
 SLOW_FSYNC = Path(__file__).with_name("slow_fsync.c")
@@ -33,21 +35,23 @@ def environment(slow_us: int, build: Path) -> dict[str, str]:
     return found
 
 
-def ours(folder: Path, env: dict[str, str], concurrency: int, count: int) -> Outcome:
-    """One measurement of Signoff in a fresh data folder."""
+def ours(folder: Path, env: dict[str, str], concurrency: int, count: int, url: str = "") -> Outcome:
+    """One measurement of Signoff in a fresh data folder, with its data on a server where a URL is given."""
+    if url:
+        save_store(folder, url)
     settings = prepare(folder)
     with processes(settings, env) as (signoff, client):
         drive(signoff, client, concurrency=min(concurrency, 8), count=20)
         return drive(signoff, client, concurrency=concurrency, count=count)
 
 
-def peer(folder: Path, env: dict[str, str], concurrency: int, count: int) -> dict[str, float]:
-    """One measurement of DBOS in a fresh folder."""
+def peer(folder: Path, env: dict[str, str], concurrency: int, count: int, url: str = "") -> dict[str, float]:
+    """One measurement of DBOS in a fresh folder, or on a server."""
     folder.mkdir(parents=True)
     command = [
         os.environ.get("SIGNOFF_BENCH_PEER_PY", sys.executable),
         str(Path(__file__).with_name("peer_dbos.py")),
-        str(folder),
+        url or str(folder),
         str(concurrency),
         str(count),
     ]
@@ -56,19 +60,28 @@ def peer(folder: Path, env: dict[str, str], concurrency: int, count: int) -> dic
     return found
 
 
-def compare(work: Path, slow_us: int, rounds: int, size: float) -> list[list[str]]:
-    """Rows of the table for one kind of disk."""
+def compare(work: Path, slow_us: int, rounds: int, size: float, server: Server | None = None) -> list[list[str]]:
+    """Rows of the table for one kind of disk, or for a PostgreSQL server on this disk."""
     env = environment(slow_us, work)
-    disk = f"+{slow_us / 1000:g} ms per fsync" if slow_us else "this disk"
+    disk = "PostgreSQL" if server else f"+{slow_us / 1000:g} ms per fsync" if slow_us else "this disk"
+
+    def fresh(name: str) -> str:
+        if server is None:
+            return ""
+        server.query(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        server.query(f"CREATE DATABASE {name}")
+        return server.url(name)
+
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     for round_number in range(rounds):
         for concurrency, mine, theirs in ((64, int(400 * size), int(40 * size)), (1, int(60 * size), int(20 * size))):
             where = work / f"{slow_us}-{concurrency}-{round_number}"
-            o = ours(where / "ours", env, concurrency, max(mine, 8))
+            o = ours(where / "ours", env, concurrency, max(mine, 8), fresh("ours"))
             found.setdefault(("ours", concurrency), []).append(
                 {"steps_per_s": o.steps_per_s, "p50_ms": o.p50_ms, "p95_ms": o.p95_ms, "commits": o.commits_per_step}
             )
-            found.setdefault(("peer", concurrency), []).append(peer(where / "peer", env, concurrency, max(theirs, 4)))
+            other = peer(where / "peer", env, concurrency, max(theirs, 4), fresh("peer"))
+            found.setdefault(("peer", concurrency), []).append(other)
             shutil.rmtree(where)
 
     def mid(who: str, concurrency: int, what: str) -> float:
@@ -94,13 +107,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds of which the median is taken")
     parser.add_argument("--size", type=float, default=1.0, help="factor on the number of runs")
     parser.add_argument("--slow-us", type=int, default=2000, help="delay of the slow disk; 0 leaves it out")
+    parser.add_argument("--no-postgres", action="store_true", help="leave out PostgreSQL")
+    parser.add_argument("--only-postgres", action="store_true", help="PostgreSQL only; implies --no-write")
     parser.add_argument("--no-write", action="store_true", help="do not write the page")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="signoff-bench-"))
+    if options.only_postgres:
+        with started_server(find_programs() or Path("/"), on_disk=True) as server:
+            print(table(["", "Signoff", "DBOS", "ratio"], compare(work, 0, options.rounds, options.size, server)))
+        shutil.rmtree(work, ignore_errors=True)
+        return
     try:
         rows = compare(work, 0, options.rounds, options.size)
         if options.slow_us:
             rows += compare(work, options.slow_us, max(1, options.rounds - 2), options.size / 2)
+        programs = None if options.no_postgres else find_programs()
+        if programs is not None:
+            with started_server(programs, on_disk=True) as server:
+                rows += compare(work, 0, options.rounds, options.size, server)
         shares = []
         for n in range(options.rounds):
             (work / f"raw{n}").mkdir()
@@ -121,7 +145,8 @@ def main() -> None:
             "# Benchmarks",
             "",
             "Written by `make bench`; do not edit. Runs of 10 trivial activities, SQLite `synchronous=FULL`,",
-            "engine, worker and client as processes of their own, against DBOS on a WAL-tuned SQLite in one process.",
+            "engine, worker and client as processes of their own, against DBOS on a WAL-tuned SQLite in one process;",
+            "the rows that say so against DBOS on the same PostgreSQL server, on this machine and this disk.",
             f"Medians of {options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared.",
             "",
             f"Machine: {machine()}. {versions('signoff', 'sqlalchemy', 'orjson')}.",

@@ -1,6 +1,6 @@
-"""The peer: DBOS on a WAL-tuned SQLite file, the same work. Run with the Python of the peers' environment.
+"""The peer: DBOS on a WAL-tuned SQLite file or on PostgreSQL, the same work. Run with the Python of the peers.
 
-Prints one JSON line. Usage: peer_dbos.py FOLDER {1|64} RUN_COUNT
+Prints one JSON line. Usage: peer_dbos.py {FOLDER|URL} {1|64} RUN_COUNT
 """
 
 import json
@@ -43,13 +43,16 @@ def ten_steps(run):
     return output
 
 
-def main(folder, concurrency, count):
-    file = os.path.join(folder, "peer.sqlite")
-    connection = pysqlite3.connect(file)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.close()
+def main(where, concurrency, count):
+    url = where
+    if not where.startswith("postgresql://"):
+        file = os.path.join(where, "peer.sqlite")
+        connection = pysqlite3.connect(file)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.close()
+        url = f"sqlite:///{file}"
     logging.disable(logging.ERROR)
-    DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{file}", "max_executor_threads": 64})
+    DBOS(config={"name": "bench", "system_database_url": url, "max_executor_threads": 64})
     DBOS.launch()
     for i in range(5):
         ten_steps(-1 - i)

@@ -21,6 +21,7 @@ from signoff.engine.writer import Writer
 from signoff.runtime.clock import utc_now
 from signoff.runtime.local import LocalLink
 from signoff.runtime.worker import Worker
+from signoff.store.dialects import Batch
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal
 from signoff.store.migrate import upgrade
@@ -42,15 +43,10 @@ class RecordingJournal(Journal):
             self.commits.append([])
         return super().begin()
 
-    def _many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        if rows and self.recording:
-            self.commits[-1].append((statement, list(rows)))
-        super()._many(statement, rows)
-
-    def _conditional(self, statement: str, rows: Sequence[Sequence[Any]], what: str) -> None:
-        if rows and self.recording:
-            self.commits[-1].append((statement, list(rows)))
-        super()._conditional(statement, rows, what)
+    def _write(self, batch: Batch) -> list[int]:
+        if self.recording:
+            self.commits[-1] += [(statement, list(rows)) for statement, rows in batch]
+        return super()._write(batch)
 
 
 def raw_share(folder: Path, *, concurrency: int, count: int) -> tuple[float, float, float]:

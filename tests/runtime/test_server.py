@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import psycopg
 import pytest
@@ -17,7 +18,7 @@ from signoff.errors import SignoffError, Unavailable
 from signoff.runtime.folder import load_store, save_store
 from signoff.wiring import Settings, open_remote, open_verifier
 from tests import postgres, stores
-from tests.postgres import Server
+from tests.postgres import Server, free_port
 from tests.runtime.plant import TENANT, Plant, person, plant
 from tests.runtime.test_installation import cli
 from tests.runtime.test_processes import approval, chain, step
@@ -79,6 +80,8 @@ def test_a_second_engine_waits_and_takes_over_within_seconds(tmp_path: Path) -> 
         folder, made.folder = made.folder, second.settings.folder
         made.start("engine", "standby")
         made.start("worker", "other", "--name", "other")
+        port = str(free_port())
+        made.start("web", "pages", "--port", port)
         made.folder = folder
         with pytest.raises(Unavailable):
             open_remote(second.settings, wait_s=1.0)  # it waits, and does not write
@@ -94,6 +97,8 @@ def test_a_second_engine_waits_and_takes_over_within_seconds(tmp_path: Path) -> 
                 signoff.decide(person("grace"), TENANT, run, "p", "approved", generation=1, comment="ok")
             for run in acknowledged:
                 made.until(run, lambda v: v.row.status == "succeeded")
+            pages = f"http://127.0.0.1:{port}/api/openapi.json"  # they waited as well
+            made.wait_for(lambda: urlopen(pages, timeout=5).status, lambda status: status == 200)
             made.start("engine")  # the first machine is back: now it is the one that waits
             with pytest.raises(Unavailable):
                 open_remote(made.settings, wait_s=1.0)

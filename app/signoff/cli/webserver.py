@@ -7,12 +7,17 @@ import threading
 import uvicorn
 
 from signoff.api.app import create_api
+from signoff.engine.client import Signoff
+from signoff.errors import Unavailable
+from signoff.runtime.client import WireClient
 from signoff.runtime.supervisor import until_told_to_stop
+from signoff.store.database import is_server
 from signoff.web.app import create_app
 from signoff.web.settings import WebSettings
 from signoff.wiring import Settings, open_remote
 
 ENGINE_WAIT_S = 30.0
+LOOK_S = 1.0
 MAX_SOCKET_MESSAGE_BYTES = 2_000_000
 GRACE_S = 2
 
@@ -20,12 +25,16 @@ GRACE_S = 2
 def serve(
     settings: Settings, host: str, port: int, *, origins: tuple[str, ...] = (), secure: bool = False, demo: bool = False
 ) -> None:
-    """Serve until told to stop.
+    """Serve until told to stop. Beside an engine that waits for the one of another machine, wait with it.
 
     Raises:
         Unavailable: the engine did not come up in time; the supervisor starts the process again.
     """
-    signoff, client = open_remote(settings, wait_s=ENGINE_WAIT_S, with_connectors=True)
+    stop = until_told_to_stop()
+    found = _connect(settings, stop)
+    if found is None:
+        return
+    signoff, client = found
     exact = origins or tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact))
     app.mount("/api", create_api(signoff))
@@ -41,7 +50,6 @@ def serve(
         timeout_graceful_shutdown=GRACE_S,
     )
     server = uvicorn.Server(config)
-    stop = until_told_to_stop()
 
     def end() -> None:
         stop.wait()
@@ -52,3 +60,17 @@ def serve(
     server.run()
     client.close()
     signoff.queries.close()
+
+
+def _connect(settings: Settings, stop: threading.Event) -> tuple[Signoff, WireClient] | None:
+    """The engine of this machine, once it answers; None where we are told to stop before."""
+    waited = 0.0
+    while True:
+        try:
+            return open_remote(settings, wait_s=LOOK_S, with_connectors=True)
+        except Unavailable:
+            waited += LOOK_S
+            if stop.is_set():
+                return None
+            if waited >= ENGINE_WAIT_S and not is_server(settings.where):
+                raise

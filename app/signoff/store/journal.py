@@ -17,7 +17,7 @@ from signoff.core.events import Event
 from signoff.core.states import RunState
 from signoff.errors import Conflict
 from signoff.store.bodies import load
-from signoff.store.dialects import Writing, dialect_of
+from signoff.store.dialects import Batch, Writing, dialect_of
 from signoff.store.ledger import INSERT_KEY, Ledger
 from signoff.store.rows import Rows, RunKey
 from signoff.store.times import from_micros
@@ -184,7 +184,7 @@ class Journal:
             (_INSERT_OUTBOX, rows.outbox),
         ]
         wanted = [(statement, values) for statement, values in batch if values]
-        for (statement, values), count in zip(wanted, self._writing.write(self._cursor, wanted), strict=True):
+        for (statement, values), count in zip(wanted, self._write(wanted), strict=True):
             if statement in CONDITIONAL and count != len(values):
                 raise Conflict(
                     f"A {CONDITIONAL[statement]} changed while it was being written.",
@@ -194,6 +194,9 @@ class Journal:
         for pk, erasure in rows.erased.items():
             self._writing.erase()
             self.ledger.erase(pk, *rows.runs[pk][:2], erasure)
+
+    def _write(self, batch: Batch) -> list[int]:
+        return self._writing.write(self._cursor, batch)
 
     # Reads inside the transaction
 

@@ -85,6 +85,9 @@ class Dialect(Protocol):
     def turns(self, where: Any) -> Callable[[Any, int], AbstractContextManager[None]]:
         """For several writers of task graphs: given cursor and graph, holds the turn of one of them."""
 
+    def for_statements(self, engine: Engine) -> Engine:
+        """The same connections for reads of one statement each, which need no transaction of their own."""
+
     def count_on(self, cursor: Any, tables: Sequence[str]) -> None:
         """After rows came in with their ids: new ones follow them."""
 

@@ -7,7 +7,9 @@ update of the system's locale can damage an index).
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -17,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.base import PGDDLCompiler
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 
 from signoff.errors import ConfigurationFault, SignoffError, StoreFault
 from signoff.store.dialects.postgresql_writing import WriteConnection
@@ -32,6 +34,7 @@ except ImportError:  # the extra is not installed; said where a server is opened
 OLDEST = 130000
 DURABLE = "fsync, full_page_writes, synchronous_commit"
 CONNECT_S = 5
+RESTED_S = 1.0
 _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _INVALID = (
     "SELECT indexrelid::regclass::text FROM pg_index JOIN pg_class ON pg_class.oid = indrelid"
@@ -133,7 +136,6 @@ def open_engine(where: str, *, read_only: bool = False, busy_s: float = 5.0) -> 
             "application_name": "signoff reader" if read_only else "signoff",
             "connect_timeout": url.query.get("connect_timeout", CONNECT_S),
         },
-        pool_pre_ping=True,
         pool_timeout=busy_s,
         use_native_hstore=False,
     )
@@ -142,14 +144,31 @@ def open_engine(where: str, *, read_only: bool = False, busy_s: float = 5.0) -> 
     def _settings(connection: Any, _: Any) -> None:
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_dumper(str, TextDumper)
-        for name, value in _GIVE_BACK:
+        for name, value in (*_GIVE_BACK, ("default_transaction_read_only", "on" if read_only else "off")):
             connection.execute("SELECT set_config(?, ?, false)", (name, value))
         connection.commit()
         if read_only:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
 
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _is_there)
     return engine
+
+
+def _note_use(connection: Any, record: Any) -> None:
+    record.info["used_at"] = time.monotonic()
+
+
+def _is_there(connection: Any, record: Any, proxy: Any) -> None:
+    """Ask a connection that has rested whether the server is still there; a new one is made where it is not."""
+    if time.monotonic() - record.info.get("used_at", math.inf) < RESTED_S:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError from error
 
 
 def assert_durable(connection: Any) -> None:
@@ -204,6 +223,11 @@ def turns(where: str) -> Callable[[Any, int], AbstractContextManager[None]]:
         yield
 
     return turn
+
+
+def for_statements(engine: Engine) -> Engine:
+    """Without BEGIN and ROLLBACK, each of which would cost a round trip."""
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def count_on(cursor: Any, tables: Sequence[str]) -> None:

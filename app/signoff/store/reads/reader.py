@@ -18,6 +18,8 @@ class Reader:
 
     def __init__(self, engine: Engine, vault: Vault | None = None) -> None:
         self._engine = engine
+        self._dialect = dialect_of(engine)
+        self._single = self._dialect.for_statements(engine)
         self.bodies = Bodies(vault or Vault(), self.rows)
 
     def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
@@ -26,15 +28,24 @@ class Reader:
         Raises:
             Unavailable: the server does not answer.
         """
+        values = tuple(parameters)
         try:
-            with self._engine.connect() as connection:
-                return [tuple(r) for r in connection.exec_driver_sql(statement, tuple(parameters))]
+            return self._rows(statement, values)
         except DBAPIError as error:
-            if not dialect_of(self._engine).is_away(error.orig):
+            if not self._dialect.is_away(error.orig):
+                raise
+        try:
+            return self._rows(statement, values)  # on a new connection
+        except DBAPIError as error:
+            if not self._dialect.is_away(error.orig):
                 raise
             raise Unavailable(
                 "The database server does not answer.", code="store_gone", remedy="Try again when it is back."
             ) from error
+
+    def _rows(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._single.connect() as connection:
+            return [tuple(r) for r in connection.exec_driver_sql(statement, values)]
 
     def one(self, statement: str, parameters: Iterable[Any] = ()) -> tuple[Any, ...] | None:
         """The first row, or None."""
