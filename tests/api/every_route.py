@@ -60,6 +60,15 @@ EVERY: dict[str, tuple[str, Any]] = {
     "POST /runs/{run_id}/migrate": ("migrate_run", {"plan": {"target": 1}, **WHY}),
     "POST /runs/{run_id}/erase": ("erase_run", WHY),
     "GET /dead-letters": ("read_dead_letters", None),
+    "GET /migrations": ("read_migrations", None),
+    "POST /migrations": (
+        "propose_migration",
+        {"definition": "NAME", "version": 1, "plan": {"target": 1}, **WHY},
+    ),
+    "GET /migrations/{plan_id}": ("read_migrations", None),
+    "GET /migrations/{plan_id}/dry-run": ("bulk", None),
+    "POST /migrations/{plan_id}/decision": ("decide_migration", {"outcome": "approved"}),
+    "POST /migrations/{plan_id}/withdraw": ("withdraw_migration", WHY),
     "GET /limits": ("read_limits", None),
     "PUT /limits": ("set_limits", {"limits": {}, "reason": "x"}),
     "GET /letters": ("read_deliveries", None),
@@ -103,13 +112,14 @@ def request_of(route: str, run_id: str = "r-x", name: str = "theirs") -> tuple[s
     method, path = route.split(" ")
     body = EVERY[route][1] if route in EVERY else {}
     if isinstance(body, dict):
-        body = _about(body, run_id)
+        body = _about(body, {"RUN": run_id, "NAME": name})
     names = {
         "run_id": run_id,
         "name": name,
         "step": "manager",
         "version": 1,
         "number": 4_711,
+        "plan_id": "p-x",
         "session": "s",
         "login": "x",
         "digest": "sha256:" + "1" * 64,
@@ -118,9 +128,9 @@ def request_of(route: str, run_id: str = "r-x", name: str = "theirs") -> tuple[s
     return method, path.format(**names) + query, body
 
 
-def _about(value: Any, run_id: str) -> Any:
+def _about(value: Any, meant: dict[str, str]) -> Any:
     if isinstance(value, dict):
-        return {k: _about(v, run_id) for k, v in value.items()}
+        return {k: _about(v, meant) for k, v in value.items()}
     if isinstance(value, list):
-        return [_about(v, run_id) for v in value]
-    return run_id if value == "RUN" else value
+        return [_about(v, meant) for v in value]
+    return meant.get(value, value) if isinstance(value, str) else value

@@ -18,6 +18,7 @@ from signoff.core.document import read_document
 from signoff.core.events import Event, EvidenceRecorded
 from signoff.core.explain import RunExplanation, explain
 from signoff.core.facts import Directory, Facts
+from signoff.core.limits import UNLIMITED, Limits
 from signoff.core.migration import MigrationPlan
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
@@ -123,7 +124,13 @@ class World:
     """One run under a hand-moved clock. Refusals come back as values; `ok` insists on acceptance."""
 
     def __init__(
-        self, doc: JSON, input: JSON | None = None, *, by: str = "dan", directory: Directory = DIRECTORY
+        self,
+        doc: JSON,
+        input: JSON | None = None,
+        *,
+        by: str = "dan",
+        directory: Directory = DIRECTORY,
+        limits: Limits = UNLIMITED,
     ) -> None:
         self.plan = plan_of(doc)
         self.state = RunState()
@@ -131,6 +138,7 @@ class World:
         self.now = START
         self.jitter = 0.0
         self.directory = directory
+        self.limits = limits
         self.ledger = Ledger(self.plan)
         self.start = c.StartRun(actor=person(by), run_id="r1", tenant="t", input=input or {})
         self.ok(self.start)
@@ -138,7 +146,7 @@ class World:
     def send(self, command: c.Command) -> tuple[Event, ...] | Rejection:
         if isinstance(command, c.MigrateRun):
             self.ledger.plans[command.target.digest] = command.target
-        answer = decide(self.plan, self.state, command, Facts(self.now, self.jitter, self.directory))
+        answer = decide(self.plan, self.state, command, Facts(self.now, self.jitter, self.directory, self.limits))
         if isinstance(answer, Rejection):
             return answer
         assert answer[1], "accepted, but nothing happened"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.core.kit import World, approval, document, form, once
+from dataclasses import replace
+
+from tests.core.kit import World, activity, approval, document, form, once
 from tests.golden.shapes import evidence, shape
 
 
@@ -75,4 +77,16 @@ def reassigned_and_thought_again() -> World:
     world.approve("p", "eve", "cem")
     world.ok(world.reassignment("f", "cem"))
     world.ok(world.submission("f", "cem"))
+    return world
+
+
+@shape
+def moved_by_an_approved_plan() -> World:
+    world = World(document(approval("p"), activity("a"), edges="p>a", policies={"migration": "approved"}))
+    target = document(approval("p", label="The boss approves"), activity("a"), edges="p>a")
+    move = world.migration(target)
+    evidence(world, move, "plan_not_approved")
+    world.ok(replace(move, plan_id="p-1", approved_by="pia"))
+    world.approve("p", "ann")
+    world.done("a")
     return world

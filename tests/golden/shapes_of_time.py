@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from signoff.core import commands as c
+from signoff.core.limits import Limits
 from signoff.core.states import TimerKind
 from tests.core.kit import CLOCK, World, activity, approval, document, once, wait
 from tests.golden.shapes import shape
@@ -38,6 +39,22 @@ def stopped_at_its_deadline() -> World:
     world.later(hours=8)
     world.ok(DEADLINE)
     world.ok(world.completion("a", "too late to matter"))
+    return world
+
+
+@shape
+def paused_by_the_limits_of_its_tenant() -> World:
+    limits = Limits(run_time="P30D", events_per_run=8)
+    policies = {"deadline": "P40D", "on_deadline": "fail"}
+    world = World(document(once("a"), wait("w", "P90D"), edges="a>w", policies=policies), limits=limits)
+    world.done("a")
+    world.later(days=30)
+    world.ok(DEADLINE)
+    world.resume()
+    assert world.state.status == "paused"  # the eighth event
+    world.resume()
+    world.later(days=10)
+    world.ok(DEADLINE)
     return world
 
 

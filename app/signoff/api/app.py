@@ -18,6 +18,7 @@ from signoff.api.routes import (
     files,
     inbox,
     letters,
+    migrations,
     runs,
     session,
     signals,
@@ -39,7 +40,8 @@ def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     )
     api.state.signoff_api = signoff
     api.state.limits = limits or Limits()
-    for module in (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits, files):
+    parts = (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits, files, migrations)
+    for module in parts:
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -213,9 +213,25 @@ class MigrationPlan(Body):
 
 
 class Migrate(Operate):
-    """Move a run to another version."""
+    """Move a run to another version, by a plan given here or by a stored one."""
 
+    plan: MigrationPlan | None = None
+    plan_id: str = Field(default="", max_length=60)
+
+
+class ProposeMigration(Reason):
+    """A plan for the runs of a version, and why."""
+
+    definition: str = Field(max_length=63)
+    version: int = Field(ge=1, description="Number of the version that runs are on.")
     plan: MigrationPlan
+
+
+class DecideMigration(Body):
+    """Approve or reject a proposed plan; a rejection needs a comment."""
+
+    outcome: Literal["approved", "rejected"]
+    comment: str = Field(default="", max_length=4000)
 
 
 class Which(Body):

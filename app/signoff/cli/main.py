@@ -16,6 +16,7 @@ from signoff.cli.commands import (
     importing,
     letters,
     limits,
+    migrations,
     moving,
     people,
     runs,
@@ -45,6 +46,7 @@ app.add_typer(people.app, name="person")
 app.add_typer(access.app, name="token")
 app.command()(access.sessions)
 app.add_typer(limits.app, name="limits")
+app.add_typer(migrations.app, name="migration")
 app.add_typer(audit.app, name="audit")
 runs.app.command()(verify.replay)
 runs.app.command()(bulk.bulk)

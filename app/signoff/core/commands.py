@@ -257,11 +257,16 @@ class EditInput(OperatorCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrateRun(OperatorCommand):
-    """Go on under another version of the definition; `target` is its compiled plan, `version_id` the store's key."""
+    """Go on under another version of the definition; `target` is its compiled plan, `version_id` the store's key.
+
+    `plan_id` and `approved_by` are those of the stored plan with the digest of `migration` that was approved.
+    """
 
     migration: MigrationPlan
     target: Plan
     version_id: int = 0
+    plan_id: str = ""
+    approved_by: str = ""
 
 
 ALL_COMMANDS: tuple[type[Command], ...] = (

@@ -22,6 +22,7 @@ class RunMigrated(Event):
             new, and a generation that differs from the old one begins the step again.
         ways: how every edge of the new version stands, as far as it is resolved.
         input: the new input where it changed, else None.
+        plan_id, approved_by: of the stored plan that somebody approved, where there was one.
     """
 
     wire: ClassVar[str] = "run.migrated"
@@ -35,6 +36,8 @@ class RunMigrated(Event):
     steps: tuple[tuple[str, str, int], ...]
     ways: Edges = ()
     input: dict[str, Any] | None = None
+    plan_id: str = ""
+    approved_by: str = ""
 
 
 def outputs_after(outputs: Mapping[str, Any], event: RunMigrated) -> dict[str, Any]:

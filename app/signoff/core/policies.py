@@ -21,6 +21,13 @@ class DeadlinePolicy(StrEnum):
     FAIL = "fail"
 
 
+class MigrationPolicy(StrEnum):
+    """What moving runs from or to a version takes (W11)."""
+
+    OPERATOR = "operator"
+    APPROVED = "approved"
+
+
 @dataclass(frozen=True, slots=True)
 class BusinessCalendar:
     """When people work, in the zone of the definition. Durations with the word `working` count on it.
@@ -46,6 +53,7 @@ class Policies:
         calendar: the business calendar.
         deadline: how long a run may take, a duration; empty sets no limit.
         on_deadline: what happens to a run that has not ended by then; `fail` undoes what was done where `failure` does.
+        migration: what moving runs from or to a version takes: an operator, or also a plan that somebody else approved.
     """
 
     failure: FailurePolicy = FailurePolicy.STALL
@@ -53,3 +61,4 @@ class Policies:
     calendar: BusinessCalendar = BusinessCalendar()
     deadline: str = ""
     on_deadline: DeadlinePolicy = DeadlinePolicy.NOTIFY
+    migration: MigrationPolicy = MigrationPolicy.OPERATOR

@@ -16,7 +16,7 @@ from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
 from signoff.engine.bulk_requests import BULK, MAX_RUNS
 from signoff.engine.caches import PlanCache, plan_of
-from signoff.engine.moving import move_command, target_of
+from signoff.engine.moving import move_command, plan_args, target_of
 from signoff.engine.run_requests import HANDLERS, OperatorRequest
 from signoff.engine.sentences import sentence_of
 from signoff.errors import InvalidInput, NotFound, SignoffError
@@ -204,8 +204,9 @@ class BulkQueries:
 
     def _command(self, tenant: str, actor: Actor, name: str, plan: Plan, args: dict[str, Any]) -> OperatorCommand:
         if name == "migrate_run":
-            number = target_of(args.get("plan") or {})
-            return move_command(actor, args, plan, self._version(tenant, plan.definition.name, number))
+            meant = plan_args(self._reader.rows, tenant, args)
+            target = self._version(tenant, plan.definition.name, target_of(meant))
+            return move_command(self._reader.rows, tenant, actor, args, meant, plan, target)
         handler = HANDLERS[name]
         assert isinstance(handler, OperatorRequest)
         return handler.build(actor, args)

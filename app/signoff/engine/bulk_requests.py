@@ -8,7 +8,7 @@ from typing import Any
 
 from signoff.core.rejection import Rejection
 from signoff.engine.ids import new_bulk_id
-from signoff.engine.moving import move_command, target_of
+from signoff.engine.moving import move_command, plan_args, target_of
 from signoff.engine.permissions import permitted, who_may, words_of
 from signoff.engine.request import Request, failed, ok, refused
 from signoff.engine.run_requests import HANDLERS as RUN_HANDLERS
@@ -41,7 +41,7 @@ BULK = (
 
 def migrate_run(tx: Transaction, r: Request) -> Answer:
     """Move one run to another published version of its definition."""
-    run_id, plan = required(r.args, "run_id"), required(r.args, "plan", dict)
+    run_id, plan = required(r.args, "run_id"), plan_args(tx.journal.rows, r.tenant, r.args)
     key, _, _ = tx.run(r.tenant, run_id)
     source = tx.plan(key)
     number = target_of(plan)
@@ -51,7 +51,9 @@ def migrate_run(tx: Transaction, r: Request) -> Answer:
             f"Expected to move run '{run_id}' to version {number} of '{source.definition.name}', but there is none."
         )
         raise NotFound(message, remedy="Publish it first.")
-    command = replace(move_command(r.actor, r.args, source, tx.plan_of_version(row.id)), version_id=row.id)
+    target = tx.plan_of_version(row.id)
+    command = move_command(tx.journal.rows, r.tenant, r.actor, r.args, plan, source, target)
+    command = replace(command, version_id=row.id)
     result = tx.command(r.tenant, run_id, command)
     return refused(result) if isinstance(result, Rejection) else answer_of(result, "")
 

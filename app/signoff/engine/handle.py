@@ -18,6 +18,7 @@ from signoff.engine import (
     limit_requests,
     notice_requests,
     people_requests,
+    plan_requests,
     run_requests,
     signal_requests,
     version_requests,
@@ -72,6 +73,7 @@ class Engine:
             **access_requests.HANDLERS,
             **file_requests.HANDLERS,
             **limit_requests.HANDLERS,
+            **plan_requests.HANDLERS,
         }
 
     def _load_plan(self, version_id: int) -> tuple[dict[str, object], str, int]:

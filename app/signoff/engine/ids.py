@@ -18,6 +18,11 @@ def new_bulk_id(now: datetime) -> str:
     return "b-" + _sortable(now)
 
 
+def new_plan_id(now: datetime) -> str:
+    """The same behind `p-`: names one migration plan."""
+    return "p-" + _sortable(now)
+
+
 def _sortable(now: datetime) -> str:
     value = (int(now.timestamp() * 1000) << 80) | secrets.randbits(80)
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))

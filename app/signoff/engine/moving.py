@@ -8,7 +8,8 @@ from signoff.core.commands import MigrateRun
 from signoff.core.migration import COVERED, MigrationPlan, propose
 from signoff.core.plan import Plan
 from signoff.core.states import Actor, RunStatus
-from signoff.errors import InvalidInput
+from signoff.errors import InvalidInput, NotFound
+from signoff.store.migration_plans import Rows, find_plan, find_with_digest
 
 
 def target_of(args: dict[str, Any]) -> int:
@@ -54,13 +55,50 @@ def migration_of(args: dict[str, Any], source: Plan, target: Plan) -> MigrationP
     )
 
 
-def move_command(actor: Actor, args: dict[str, Any], source: Plan, target: Plan) -> MigrateRun:
-    """The command for one run on `source`."""
-    plan, seen = args.get("plan") or {}, args.get("seen_sequence")
+def document_of(migration: MigrationPlan, target: int) -> dict[str, Any]:
+    """The JSON form of a plan, with everything written out; `migration_of` reads it."""
+    return {
+        "target": target,
+        "steps": dict(migration.steps),
+        "input": None if migration.input is None else dict(migration.input),
+        "covers": [str(s) for s in migration.covers],
+    }
+
+
+def plan_args(rows: Rows, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of the plan that a request means: its own "plan", or the stored one named by "plan_id".
+
+    Raises:
+        InvalidInput: it names none, or one that was not approved.
+        NotFound: there is none with that id.
+    """
+    plan_id = args.get("plan_id")
+    if not plan_id:
+        plan = args.get("plan")
+        if not isinstance(plan, dict):
+            raise InvalidInput("The request holds no migration plan.", remedy="Give 'plan' or 'plan_id'.")
+        return plan
+    stored = find_plan(rows, tenant, str(plan_id))
+    if stored is None:
+        raise NotFound(f"There is no migration plan '{str(plan_id)[:60]}'.", remedy="Check the id.")
+    if stored.status in ("rejected", "withdrawn"):
+        message = f"The migration plan '{stored.plan_id}' was {stored.status}."
+        raise InvalidInput(message, code="plan_settled", remedy="Propose another one.")
+    return stored.document
+
+
+def move_command(
+    rows: Rows, tenant: str, actor: Actor, args: dict[str, Any], plan: dict[str, Any], source: Plan, target: Plan
+) -> MigrateRun:
+    """The command for one run on `source`, with the approval of the stored plan of the same content, if any."""
+    seen, migration = args.get("seen_sequence"), migration_of(plan, source, target)
+    approved = find_with_digest(rows, tenant, migration.digest, "approved")
     return MigrateRun(
         actor=actor,
         reason=str(args.get("reason") or ""),
         seen_sequence=seen if isinstance(seen, int) else None,
-        migration=migration_of(plan, source, target),
+        migration=migration,
         target=target,
+        plan_id=approved.plan_id if approved else "",
+        approved_by=approved.decided_by if approved else "",
     )

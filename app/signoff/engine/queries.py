@@ -25,6 +25,7 @@ from signoff.engine.evidence import Evidence
 from signoff.engine.file_queries import FileQueries
 from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
+from signoff.engine.plan_queries import PlanQueries
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
@@ -62,6 +63,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
         self.limits = LimitQueries(reader)
+        self.plans = PlanQueries(reader)
         self.bulk = BulkQueries(reader, self._plans, now, self._directory)
         self._known: dict[int, KnownVersion] = {}
 

@@ -61,7 +61,8 @@ def _about_run(event: e.Event, plan: Plan) -> str:
             return f"{event.actor.shown} changed the input: {event.reason}"
         case e.RunMigrated():
             versions = f"version {event.from_version} to version {event.definition_version}"
-            return f"{event.actor.shown} moved the run from {versions}: {event.reason}"
+            by = f" by the plan {event.plan_id}, which {event.approved_by} approved" if event.plan_id else ""
+            return f"{event.actor.shown} moved the run from {versions}{by}: {event.reason}"
         case e.EvidenceRecorded():
             return f"Kept as evidence ({event.kind}): {event.message}"
         case _:

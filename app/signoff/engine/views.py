@@ -341,3 +341,25 @@ class LimitsView:
     open_runs: int
     armed_timers: int | None
     calls: tuple[CallsView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlanView:
+    """A plan for moving runs of a version: `proposed`, `approved`, `rejected` or `withdrawn`.
+
+    `plan` is what a request gives: "target", "steps" (old id to new id, "" lets a step go), "input", "covers".
+    """
+
+    plan_id: str
+    definition: str
+    source_version: int
+    target_version: int
+    digest: str
+    plan: dict[str, Any]
+    status: str
+    reason: str
+    proposed_by: str
+    proposed_at: datetime
+    decided_by: str
+    decided_at: datetime | None
+    comment: str

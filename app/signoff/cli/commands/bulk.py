@@ -58,11 +58,11 @@ def bulk(
             f"'{command[:40]}' cannot be sent to many runs.", remedy=f"Use one of: {', '.join(COMMANDS)}."
         )
     name = SHORT.get(command, f"{command}_run")
-    args = {"plan": _plan(to, steps, mapping)} if command == "migrate" else {}
+    args = {"plan": migration_plan(to, steps, mapping)} if command == "migrate" else {}
     if more:
         args |= read_json(more, "What the command takes")
     which = RunFilter(definition, version, status, step, error, unchanged_min * 60)
-    _preview_and_apply(name, which, args, apply, reason, login, data, as_json)
+    preview_and_apply(name, which, args, apply, reason, login, data, as_json)
 
 
 @explains_errors
@@ -78,11 +78,12 @@ def migrate(
     as_json: Json = False,
 ) -> None:
     """Move a run to another published version of its definition."""
-    which, args = RunFilter(run_ids=(run_id,)), {"plan": _plan(to, steps, mapping)}
-    _preview_and_apply("migrate_run", which, args, not dry_run, reason, login, data, as_json)
+    which, args = RunFilter(run_ids=(run_id,)), {"plan": migration_plan(to, steps, mapping)}
+    preview_and_apply("migrate_run", which, args, not dry_run, reason, login, data, as_json)
 
 
-def _plan(to: int | None, steps: list[str] | None, mapping: str) -> dict[str, Any]:
+def migration_plan(to: int | None, steps: list[str] | None, mapping: str) -> dict[str, Any]:
+    """The JSON of a plan from the options of a command."""
     plan: dict[str, Any] = {"target": to}
     if steps:
         pairs = [x.partition("=") for x in steps]
@@ -94,7 +95,7 @@ def _plan(to: int | None, steps: list[str] | None, mapping: str) -> dict[str, An
     return plan
 
 
-def _preview_and_apply(
+def preview_and_apply(
     name: str,
     which: RunFilter,
     args: dict[str, Any],
@@ -104,6 +105,7 @@ def _preview_and_apply(
     data: Path,
     as_json: bool,
 ) -> None:
+    """Show what a command would do to each run, or do exactly that."""
     who = actor(login)
     with connected(data) as signoff:
         found = signoff.queries.bulk.preview(TENANT, who, name, which, args)

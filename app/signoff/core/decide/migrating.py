@@ -18,9 +18,11 @@ from signoff.core.flow import edges_of_untaken, resolve_edges, scope_of
 from signoff.core.forms import check_values
 from signoff.core.migration import plan_problems
 from signoff.core.plan import Plan
+from signoff.core.policies import MigrationPolicy
 from signoff.core.rejection import Rejection
 from signoff.core.states import FINAL_STEPS, RunState, StepState, StepStatus
 
+APPROVED = MigrationPolicy.APPROVED
 _NOT_BEGUN = (StepStatus.PENDING, StepStatus.BLOCKED, StepStatus.NOT_TAKEN)
 _DONE_WELL = (StepStatus.SUCCEEDED, StepStatus.SKIPPED)
 
@@ -55,6 +57,8 @@ def migrate(build: Build, command: c.MigrateRun) -> Rejection | None:
         plan_digest=command.migration.digest,
         steps=_steps_after(build, command, changed),
         input=values if changed else None,
+        plan_id=command.plan_id,
+        approved_by=command.approved_by,
     )
     draft = evolve(source, state, event)
     event = replace(event, ways=_ways_after(source, state, target, draft, event))
@@ -82,6 +86,10 @@ def _not_for_this_run(build: Build, command: c.MigrateRun, wanted: str) -> Rejec
     if state.status not in migration.covers:
         message = f"Expected to {wanted}, but the plan does not cover runs that are {state.status}."
         return Rejection("not_covered", message, "Make a plan that covers them.")
+    asks = [p.version for p in (build.plan, command.target) if p.definition.policies.migration is APPROVED]
+    if asks and not command.approved_by:
+        message = f"Expected to {wanted}, but version {asks[0]} asks for a plan that somebody else has approved."
+        return Rejection("plan_not_approved", message, "Propose the plan and have a publisher approve it.")
     problems = plan_problems(migration, build.plan, command.target)
     if problems:
         return Rejection("invalid_plan", " ".join(p.sentence for p in problems), evidence=False)

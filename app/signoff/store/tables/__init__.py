@@ -2,7 +2,7 @@
 
 from sqlmodel import SQLModel
 
-from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable
+from signoff.store.tables.definitions import DefinitionTable, DefinitionVersionTable, DraftTable, MigrationPlanTable
 from signoff.store.tables.delivery import OutboxTable, RequestTable
 from signoff.store.tables.files import AttachmentTable
 from signoff.store.tables.ledger import LedgerCheckpointTable, LedgerLeafTable, RunKeyTable
@@ -58,6 +58,7 @@ __all__ = [
     "LedgerCheckpointTable",
     "LedgerLeafTable",
     "MembershipTable",
+    "MigrationPlanTable",
     "OutboxTable",
     "PayloadTable",
     "PersonTable",

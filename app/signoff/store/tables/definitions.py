@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, UniqueConstraint
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 
@@ -30,6 +30,34 @@ class DraftTable(SQLModel, table=True):
     layout: bytes
     saved_by: str
     saved_at: int
+
+
+class MigrationPlanTable(SQLModel, table=True):
+    """A plan for moving runs of one version to another; `document` is what a request gives, `digest` names it."""
+
+    __tablename__ = "migration_plan"
+    __table_args__ = (
+        UniqueConstraint("public_id"),
+        CheckConstraint("status IN ('proposed', 'approved', 'rejected', 'withdrawn')"),
+        Index("migration_plan_list", "tenant", "definition_id", "id"),
+        Index("migration_plan_digest", "tenant", "digest"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    public_id: str
+    tenant: str
+    definition_id: int = Field(foreign_key="definition.id")
+    source_version: int
+    target_version: int
+    digest: str
+    document: bytes
+    status: str
+    reason: str
+    proposed_by: str
+    proposed_at: int
+    decided_by: str = ""
+    decided_at: int | None = None
+    comment: str = ""
 
 
 class DefinitionVersionTable(SQLModel, table=True):

@@ -13,6 +13,7 @@ from signoff.web.pages.designer import designer_page
 from signoff.web.pages.inbox import inbox_page, task_page
 from signoff.web.pages.letters import letters_page
 from signoff.web.pages.limits import limits_page
+from signoff.web.pages.plans import plans_page
 from signoff.web.pages.run import run_page
 from signoff.web.pages.runs import runs_page
 from signoff.web.pages.start import start_page
@@ -29,6 +30,7 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/definitions": definitions_page,
     "/definitions/{name}/versions": versions_page,
     "/definitions/{name}/compare": compare_page,
+    "/definitions/{name}/migrations": plans_page,
     "/definitions/{name}/draft": designer_page,
     "/definitions/{name}/start": start_page,
     "/new": new_page,

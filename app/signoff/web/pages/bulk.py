@@ -21,7 +21,7 @@ from signoff.web.parts.panes import html, wrap
 from signoff.web.shell import arguments, frame
 from signoff.web.site import Visitor, in_thread
 
-FIELDS = ("command", "status", "definition", "version", "step", "error", "hours", "target")
+FIELDS = ("command", "status", "definition", "version", "step", "error", "hours", "target", "plan")
 _WORDS = {**ACTION_WORDS, "migrate_run": "Move to another version", "replay_dead_letter": "Replay dead letters"}
 _TAKES_MORE = ("edit_input", "reassign_step")
 """Commands that need more than a reason: on the command line and over REST."""
@@ -39,7 +39,7 @@ def bulk_page(visitor: Visitor, _: dict[str, str]) -> Any:
         return frame(visitor, "Many runs", head, form, html(empty("Choose a command to see what it would do.")))
     try:
         desk = _Desk(visitor, asked)
-    except errors.InvalidInput as error:
+    except (errors.InvalidInput, errors.NotFound) as error:
         return frame(visitor, "Many runs", head, form, html(notice(f"{error.message} {error.remedy}", "error")))
     return frame(visitor, "Many runs", head, form, *desk.content())
 
@@ -64,7 +64,7 @@ def _form(asked: dict[str, str], titles: dict[str, str]) -> str:
 <label>Process <select name="definition"><option value="">any</option>{names}</select></label>
 <label>State <select name="status"><option value="">open</option>{states}</select></label>
 {text("version", "On version", 4)}{text("step", "Step id")}{text("error", "Error code")}
-{text("hours", "Unchanged for hours", 4)}{text("target", "To version", 4)}
+{text("hours", "Unchanged for hours", 4)}{text("target", "To version", 4)}{text("plan", "By the plan", 14)}
 <button class="button">Preview</button></form>"""
 
 
@@ -99,7 +99,9 @@ class _Desk:
             (_number(asked, "hours") or 0.0) * 3600,
         )
         self._args: dict[str, Any] = {}
-        if self._command == "migrate_run":
+        if self._command == "migrate_run" and asked["plan"]:
+            self._args = {"plan_id": asked["plan"]}
+        elif self._command == "migrate_run":
             if target is None:
                 raise errors.InvalidInput("Moving runs needs the version to go to.", remedy="Fill in “To version”.")
             self._args = {"plan": {"target": int(target)}}

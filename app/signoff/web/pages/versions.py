@@ -41,6 +41,8 @@ def versions_page(visitor: Visitor, params: dict[str, str]) -> Any:
     current = next((v for v in versions if not v.archived), versions[0])
     if "start_run" in visitor.may and not current.archived:
         ways = Safe(link(f"/definitions/{name}/start", "Start", css="button main") + ways)
+    if "read_migrations" in visitor.may and len(versions) > 1:
+        ways = Safe(link(f"/definitions/{name}/migrations", "Migration plans", css="button") + ways)
     graph = _still(current)
     about = (
         f'<p class="said own soft">{esc(current.definition.description)}</p>' if current.definition.description else ""

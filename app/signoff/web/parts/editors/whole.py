@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from signoff.core.definition import DeadlinePolicy, Definition, FailurePolicy
+from signoff.core.policies import MigrationPolicy
 from signoff.core.worktime import DAYS
 from signoff.web.models.due import duration_words
 from signoff.web.parts.editors.timing import text_with_answer
@@ -22,6 +23,11 @@ FAILURES = {
 DEADLINES = {
     "say that it is overdue": DeadlinePolicy.NOTIFY.value,
     "stop the run as failed": DeadlinePolicy.FAIL.value,
+}
+
+MOVING = {
+    "an operator may": MigrationPolicy.OPERATOR.value,
+    "needs a plan that somebody else approved": MigrationPolicy.APPROVED.value,
 }
 
 
@@ -47,7 +53,13 @@ def whole_editors(
             limit=60,
         ),
     ]
-    return usual, [("Deadline and working time", _clocks(d, policy))]
+    moving = choice_input(
+        "Moving runs to or from this version",
+        MOVING,
+        d.policies.migration.value,
+        lambda v: policy(migration=MigrationPolicy(v)),
+    )
+    return usual, [("Deadline and working time", _clocks(d, policy)), ("Migration", [moving])]
 
 
 def _clocks(d: Definition, policy: Callable[..., None]) -> list[Any]:
