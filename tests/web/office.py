@@ -202,7 +202,12 @@ class Server:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
         office.address = f"http://localhost:{self._socket.getsockname()[1]}"
-        self.app = create_app(office.signoff, WebSettings(demo=demo))
+        self._office, self._demo = office, demo
+        self.use(None)
+
+    def use(self, provider: Any) -> None:
+        """Build the application; with a provider at which people may sign in too. Before it is started."""
+        self.app = create_app(self._office.signoff, WebSettings(demo=self._demo, provider=provider))
         config = uvicorn.Config(self.app, log_level="warning", timeout_graceful_shutdown=1, ws="websockets-sansio")
         self._server = uvicorn.Server(config)
         self.started = threading.Event()

@@ -18,6 +18,7 @@ from signoff.cli.commands import (
     limits,
     migrations,
     moving,
+    oidc,
     people,
     runs,
     serve,
@@ -42,6 +43,7 @@ app.add_typer(runs.app, name="run")
 app.add_typer(work.app, name="dead-letter")
 app.add_typer(signals.app, name="signal")
 app.add_typer(letters.app, name="letters")
+app.add_typer(oidc.app, name="oidc")
 app.add_typer(people.app, name="person")
 app.add_typer(access.app, name="token")
 app.command()(access.sessions)

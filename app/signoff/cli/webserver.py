@@ -7,9 +7,11 @@ import threading
 import uvicorn
 
 from signoff.api.app import create_api
+from signoff.connectors.oidc import Provider
 from signoff.engine.client import Signoff
 from signoff.errors import Unavailable
 from signoff.runtime.client import WireClient
+from signoff.runtime.oidc_settings import load_oidc_settings
 from signoff.runtime.supervisor import until_told_to_stop
 from signoff.store.database import is_server
 from signoff.web.app import create_app
@@ -36,7 +38,9 @@ def serve(
         return
     signoff, client = found
     exact = origins or tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
-    app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact))
+    known = load_oidc_settings(settings.folder)
+    provider = Provider(known) if known else None
+    app = create_app(signoff, WebSettings(demo=demo, secure_cookies=secure, origins=exact, provider=provider))
     app.mount("/api", create_api(signoff))
     config = uvicorn.Config(
         app,

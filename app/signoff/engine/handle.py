@@ -17,6 +17,7 @@ from signoff.engine import (
     file_requests,
     limit_requests,
     notice_requests,
+    oidc_requests,
     people_requests,
     plan_requests,
     run_requests,
@@ -42,10 +43,10 @@ WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat
 ENGINE_REQUESTS = frozenset(
     {"lease", "expire_lease", "fire_timer", "delivered", "seal", "write_letter", "letter_sent", "letter_failed"}
 )
-OPEN_REQUESTS = frozenset({"sign_in", "sign_out"})
+OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out"})
 SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
 """Faults of the store that a caller is told in their own words."""
-NEVER_KEPT = frozenset({"sign_in", "create_token"})
+NEVER_KEPT = frozenset({"sign_in", "sign_in_oidc", "create_token"})
 """Their answers hold a secret, so that they are not remembered under an idempotency key."""
 
 
@@ -71,6 +72,7 @@ class Engine:
             **audit_requests.HANDLERS,
             **people_requests.handlers(),
             **access_requests.HANDLERS,
+            **oidc_requests.HANDLERS,
             **file_requests.HANDLERS,
             **limit_requests.HANDLERS,
             **plan_requests.HANDLERS,

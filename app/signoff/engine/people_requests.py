@@ -150,6 +150,7 @@ def save_person(tx: Transaction, r: Request) -> Answer:
         tuple(roles),
         r.args.get("active") is not False,
         old.kind if old else kind,
+        old.external if old else "",
     )
     if kind not in KINDS or (account.kind == "service" and account.password_hash):
         raise InvalidInput(
@@ -158,7 +159,7 @@ def save_person(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         p.save_account(journal, r.tenant, account, tuple(groups), to_micros(tx.now))
-        if old is not None and _lost_trust(old, account):
+        if old is not None and lost_trust(old, account):
             access.remove_sessions(journal, r.tenant, login)
         _audit(tx, r, "save_person", login, "done", f"roles {' '.join(roles)}; groups {' '.join(groups)}")
 
@@ -168,7 +169,7 @@ def save_person(tx: Transaction, r: Request) -> Answer:
     return ok(login=login)
 
 
-def _lost_trust(old: p.Account, new: p.Account) -> bool:
+def lost_trust(old: p.Account, new: p.Account) -> bool:
     """Whether sessions that stand must end: the account was closed, or has other roles or another password."""
     before, after = (set(a.roles) for a in (old, new))
     return not new.active or before != after or bool(old.password_hash and old.password_hash != new.password_hash)

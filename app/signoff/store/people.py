@@ -22,17 +22,24 @@ class Account:
     roles: tuple[str, ...]
     active: bool
     kind: str = "person"
+    external: str = ""
 
 
 def _account(row: tuple[Any, ...]) -> Account:
-    login, name, email, password_hash, roles, active, kind = row
-    return Account(login, name, email, password_hash, tuple(roles.split()), bool(active), kind)
+    login, name, email, password_hash, roles, active, kind, external = row
+    return Account(login, name, email, password_hash, tuple(roles.split()), bool(active), kind, external)
+
+
+def find_external(journal: Journal, tenant: str, external: str) -> str | None:
+    """The login of the account that belongs to an issuer's subject."""
+    found = journal.rows("SELECT login FROM person WHERE tenant=? AND external=?", (tenant, external))
+    return found[0][0] if found and external else None
 
 
 def find_account(journal: Journal, tenant: str, login: str) -> Account | None:
     """An account by login (logins are stored in lower case)."""
     found = journal.rows(
-        "SELECT login, name, email, password_hash, roles, active, kind FROM person WHERE tenant=? AND login=?",
+        "SELECT login, name, email, password_hash, roles, active, kind, external FROM person WHERE tenant=? AND login=?",
         (tenant, login.casefold()),
     )
     return _account(found[0]) if found else None
@@ -42,8 +49,8 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
     """Create or replace an account and its memberships."""
     login = account.login.casefold()
     journal.write(
-        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at, kind)"
-        " VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
+        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at, kind, external)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
         " password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
         (
             tenant,
@@ -55,6 +62,7 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
             account.active,
             at,
             account.kind,
+            account.external,
         ),
     )
     journal.write("DELETE FROM membership WHERE tenant=? AND login=?", (tenant, login))
@@ -94,7 +102,8 @@ def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, 
     accounts = {
         r[0]: _account(r)
         for r in journal.rows(
-            "SELECT login, name, email, password_hash, roles, active, kind FROM person WHERE tenant=? ORDER BY login",
+            "SELECT login, name, email, password_hash, roles, active, kind, external FROM person"
+            " WHERE tenant=? ORDER BY login",
             (tenant,),
         )
     }

@@ -31,6 +31,7 @@ from signoff.web.routes.evidence import evidence_router
 from signoff.web.routes.files import files_router
 from signoff.web.routes.link import link_router
 from signoff.web.routes.login import login_router
+from signoff.web.routes.oidc import oidc_router
 from signoff.web.routes.submit import submit_router
 from signoff.web.session import Gate, OpenPages
 from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE, WebSettings
@@ -66,6 +67,8 @@ def create_app(signoff: Signoff, settings: WebSettings) -> FastAPI:
     app.include_router(link_router(site))
     app.include_router(files_router(site))
     app.include_router(access_router(site))
+    if settings.provider is not None:
+        app.include_router(oidc_router(site, settings.provider))
     for router in settings.routers:
         app.include_router(router, prefix="/api")
     _serve_files(app)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
+    from signoff.connectors.oidc import Provider
+
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
@@ -21,6 +23,7 @@ class WebSettings:
         origins: `host:port` values under which people reach this site; exact, never `*`. Requests under any
             other name are refused, and only pages from here may open the socket. Empty means loopback names.
         routers: further routers, mounted under `/api`.
+        provider: where people may sign in beside local accounts.
     """
 
     tenant: str = "default"
@@ -28,6 +31,7 @@ class WebSettings:
     secure_cookies: bool = False
     origins: tuple[str, ...] = ()
     routers: Sequence[APIRouter] = ()
+    provider: Provider | None = None
 
     @property
     def session_cookie(self) -> str:

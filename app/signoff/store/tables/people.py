@@ -7,7 +7,10 @@ from sqlmodel import Field, SQLModel
 
 
 class PersonTable(SQLModel, table=True):
-    """A local account. `roles` is a space-separated list; `kind` is `person`, or `service` for programs."""
+    """A local account. `roles` is a space-separated list; `kind` is `person`, or `service` for programs.
+
+    `external` is issuer and subject of who signs in at a provider, "" of local accounts.
+    """
 
     __tablename__ = "person"
 
@@ -20,6 +23,7 @@ class PersonTable(SQLModel, table=True):
     active: bool = True
     created_at: int
     kind: str = Field(default="person", sa_column_kwargs={"server_default": text("'person'")})
+    external: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
 
 
 class MembershipTable(SQLModel, table=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -110,14 +111,23 @@ def _form(site: Site, request: Request, target: str, wrong: str = "", login: str
     hidden = f'<input type="hidden" name="token" value="{esc(token)}">'
     hidden += f'<input type="hidden" name="next" value="{esc(target)}">'
     error = f'<p class="error said" role="alert">{esc(wrong)}</p>' if wrong else ""
+    people = _demo_people(site, hidden) if site.settings.demo else ""
     body = f"""<div class="card"><h1>Sign in</h1>{error}<form method="post" action="/login">{hidden}
 <label>Login <input name="login" autocomplete="username" value="{esc(login)}" required maxlength="200" autofocus>
 </label><label>Password <input name="password" type="password" autocomplete="current-password" required
 maxlength="1000"></label>
-<button>Sign in</button></form></div>{_demo_people(site, hidden) if site.settings.demo else ""}"""
+<button>Sign in</button></form>{_elsewhere(site, target)}</div>{people}"""
     page = plain_page(request, "Sign in", body, status=status, nav=False)
     _set(page, site.settings, site.settings.form_cookie, token, "strict")
     return page
+
+
+def _elsewhere(site: Site, target: str) -> str:
+    provider = site.settings.provider
+    if provider is None:
+        return ""
+    path = f"/login/oidc?next={quote(target, safe='/')}"
+    return f'<p class="actions"><a class="button second" href="{esc(path)}">{esc(provider.settings.name)}</a></p>'
 
 
 def _demo_people(site: Site, hidden: str) -> str:
