@@ -39,7 +39,8 @@ def find_external(journal: Journal, tenant: str, external: str) -> str | None:
 def find_account(journal: Journal, tenant: str, login: str) -> Account | None:
     """An account by login (logins are stored in lower case)."""
     found = journal.rows(
-        "SELECT login, name, email, password_hash, roles, active, kind, external FROM person WHERE tenant=? AND login=?",
+        "SELECT login, name, email, password_hash, roles, active, kind, external FROM person"
+        " WHERE tenant=? AND login=?",
         (tenant, login.casefold()),
     )
     return _account(found[0]) if found else None
@@ -50,8 +51,8 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
     login = account.login.casefold()
     journal.write(
         "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at, kind, external)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name, email=excluded.email,"
-        " password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
+        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT(tenant, login) DO UPDATE SET name=excluded.name,"
+        " email=excluded.email, password_hash=excluded.password_hash, roles=excluded.roles, active=excluded.active",
         (
             tenant,
             login,
