@@ -9,7 +9,7 @@ import pytest
 from signoff.core import commands as c
 from signoff.core.implied import implied_deadline
 from signoff.core.states import TimerKind
-from tests.core.kit import CLOCK, JSON, START, World, activity, approval, definition_of, document, once, wait
+from tests.core.kit import CLOCK, JSON, START, World, activity, approval, checked, definition_of, document, once, wait
 
 DEADLINE = c.FireTimer(actor=CLOCK, step="", timer=TimerKind.DEADLINE, generation=0)
 
@@ -102,3 +102,39 @@ def test_the_total_time_ends_waiting_for_a_worker_and_work() -> None:
 def test_without_a_total_time_nothing_waits_for_a_worker_in_vain() -> None:
     world = World(document(activity("a")))
     assert world.step("a").due is None
+
+
+def test_the_total_time_covers_each_item_of_a_list_while_it_waits_and_while_it_runs() -> None:
+    retry = {"max_attempts": 9, "initial_s": 10.0, "jitter": 0.0, "total_s": 100.0}
+    each = {"items": "input.rows", "parallel": 1}
+    step = activity("a", for_each=each, retry=retry, timeouts={"run_s": 60.0}, input={"row": "=item"})
+    world = World(document(step, input=[{"name": "rows", "type": "list"}]), {"rows": [1, 2]})
+    assert world.step("a").due == START + timedelta(seconds=100)
+    world.later(seconds=50)
+    world.claim_item("a", 0)
+    assert world.step("a").due == START + timedelta(seconds=100), "not 110: the total time comes first"
+    world.item_done("a", 0)
+    assert world.step("a").due == START + timedelta(seconds=150), "each item has its own"
+    world.later(seconds=30)
+    world.claim_item("a", 1)
+    world.ok(world.item_failure("a", 1))
+    world.fire("a")
+    assert world.step("a").due == START + timedelta(seconds=150), "its second attempt waits no longer either"
+    world.fire("a")
+    assert (world.statuses["a"], world.now) == ("failed", START + timedelta(seconds=150))
+
+
+def test_a_probe_may_look_after_the_total_time() -> None:
+    retry = {"max_attempts": 3, "initial_s": 10.0, "jitter": 0.0, "total_s": 100.0}
+    world = World(document(checked("pay", retry=retry, timeouts={"run_s": 60.0})))
+    world.claim("pay")
+    world.later(seconds=99)
+    world.ok(world.lost("pay"))
+    world.fire("pay")
+    world.later(seconds=30)
+    world.claim("pay")
+    due = world.step("pay").due
+    assert due == world.now + timedelta(seconds=60)
+    world.later(seconds=59)
+    world.ok(world.completion("pay", {"found": True, "result": {"id": "P-7"}}))
+    assert world.statuses["pay"] == "succeeded"

@@ -283,3 +283,65 @@ def test_going_there_and_back_again_with_every_kind_of_step() -> None:
     assert world.run == "succeeded"
     assert isinstance(world.migration(doc), c.MigrateRun)
     proved(world)
+
+
+ROWS = [{"name": "rows", "type": "list"}]
+RETRIES = {"max_attempts": 3, "initial_s": 10.0, "jitter": 0.0}
+
+
+def copying(**more: Any) -> JSON:
+    each = {"items": "input.rows", "parallel": 1}
+    return activity("copy", **{"for_each": each, "input": {"row": "=item"}, "retry": RETRIES, **more})
+
+
+def half_done() -> World:
+    world = World(document(copying(), activity("tell"), edges="copy>tell", input=ROWS), {"rows": [1, 2, 3]})
+    world.item_done("copy", 0, {"n": 1})
+    return world
+
+
+def test_a_list_that_is_half_done_goes_on_where_nothing_of_it_changed() -> None:
+    world = half_done()
+    move(world, document(copying(), activity("check"), activity("tell"), edges="copy>check check>tell", input=ROWS))
+    assert world.step("copy").generation == 1
+    world.item_done("copy", 1, {"n": 2})
+    world.item_done("copy", 2, {"n": 3})
+    assert world.state.outputs["copy"] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    world.done("check", "tell")
+    assert world.run == "succeeded"
+    proved(world)
+
+
+@pytest.mark.parametrize("tried", ["done", "failed once", "failed for good"])
+@pytest.mark.parametrize("change", ["config", "id", "input"])
+def test_a_list_that_is_half_done_does_not_begin_again(tried: str, change: str) -> None:
+    """Its first items would be called for once more, whatever their effect allows."""
+    world = World(document(copying(), input=ROWS), {"rows": [1, 2, 3]})
+    if tried == "done":
+        world.item_done("copy", 0)
+    else:
+        world.ok(world.item_failure("copy", 0, retryable=tried == "failed once"))
+    if world.step("copy").status == "failed":
+        return  # over: an operator retries it under the version it moves to
+    target: JSON = document(copying(), input=ROWS)
+    steps, mapping = {}, None
+    if change == "config":
+        target = document(copying(input={"row": "=item", "more": 1}), input=ROWS)
+    elif change == "id":
+        target, steps = document({**copying(), "id": "copied", "label": "Copied"}, input=ROWS), {"copy": "copied"}
+    else:
+        target = document({**copying(), "label": "Copies"}, input=ROWS)
+        mapping = {"rows": "= [7, 8]"}
+    refused = world.no(world.migration(target, steps, mapping))
+    assert refused.code in ("list_half_done", "tried_before")
+    assert "first item" in refused.message or "idempotency key" in refused.message
+
+
+def test_a_list_of_which_nothing_was_tried_begins_again_with_what_changed() -> None:
+    world = World(document(copying(), input=ROWS), {"rows": [1, 2]})
+    move(world, document(copying(input={"row": "=item", "more": 1}), input=ROWS))
+    assert world.step("copy").generation == 2
+    world.item_done("copy", 0)
+    world.item_done("copy", 1)
+    assert world.run == "succeeded"
+    proved(world)

@@ -54,6 +54,7 @@ def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
         )
     config = build.plan.steps[command.step].config
     assert isinstance(config, ActivityConfig)
+    first = None if step.probe else step.first_scheduled_at  # a look is no attempt: the total time is the call's
     build.emit(
         e.ActivityStarted(
             at=build.now,
@@ -62,7 +63,7 @@ def claim(build: Build, command: c.ClaimActivity) -> Rejection | None:
             attempt=step.attempt,
             fence=step.fence + 1,
             worker=command.actor.id,
-            run_due=within_total(config.retry, step.first_scheduled_at or build.now, build.now, config.timeouts.run_s),
+            run_due=within_total(config.retry, first or build.now, build.now, config.timeouts.run_s),
         )
     )
     return None

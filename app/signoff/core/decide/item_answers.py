@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from signoff.core import commands as c
@@ -13,6 +12,7 @@ from signoff.core.decide.items import go_on, item_over
 from signoff.core.definition import ActivityConfig
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
+from signoff.core.retry import within_total
 from signoff.core.states import ErrorInfo, ItemState, RunStatus, StepStatus
 
 Answer = c.CompleteActivity | c.FailActivity | c.ExpireLease
@@ -48,7 +48,7 @@ def claim_item(build: Build, command: c.ClaimActivity) -> Rejection | None:
             attempt=one.attempt,
             fence=step.fence + 1,
             worker=command.actor.id,
-            run_due=build.now + timedelta(seconds=config.timeouts.run_s),
+            run_due=within_total(config.retry, one.first_scheduled_at or build.now, build.now, config.timeouts.run_s),
             item=one.item,
         )
     )

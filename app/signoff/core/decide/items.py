@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from signoff.core import events as e
@@ -13,7 +12,7 @@ from signoff.core.definition import ActivityConfig, ForEach, Step
 from signoff.core.expression import ExpressionError
 from signoff.core.flow import resolve_edges, scope_of
 from signoff.core.payload import plain_json
-from signoff.core.retry import retry_due
+from signoff.core.retry import retry_due, within_total
 from signoff.core.states import ErrorInfo, ItemsState, ItemState, StepStatus, idempotency_key
 from signoff.core.wording import listed, sentence
 
@@ -84,7 +83,8 @@ def schedule_item(build: Build, step_id: str, item: int, attempt: int) -> None:
     except ExpressionError as problem:
         _fail_item(build, step_id, item, ErrorInfo("mapping_error", str(problem), False))
         return
-    queue_s = config.timeouts.queue_s
+    one = state.items.find(item) if state.items else None
+    first = one.first_scheduled_at if one and one.first_scheduled_at else build.now
     build.emit(
         e.ActivityScheduled(
             at=build.now,
@@ -93,7 +93,7 @@ def schedule_item(build: Build, step_id: str, item: int, attempt: int) -> None:
             attempt=attempt,
             key=f"{idempotency_key(build.state.run_id, step_id, state)}/{item}",
             input=given,
-            queue_due=build.now + timedelta(seconds=queue_s) if queue_s else None,
+            queue_due=within_total(config.retry, first, build.now, config.timeouts.queue_s),
             item=item,
         )
     )

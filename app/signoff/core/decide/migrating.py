@@ -24,6 +24,7 @@ from signoff.core.states import FINAL_STEPS, RunState, StepState, StepStatus
 
 APPROVED = MigrationPolicy.APPROVED
 _NOT_BEGUN = (StepStatus.PENDING, StepStatus.BLOCKED, StepStatus.NOT_TAKEN)
+_TRIED = (StepStatus.RUNNING, StepStatus.RETRYING)
 _DONE_WELL = (StepStatus.SUCCEEDED, StepStatus.SKIPPED)
 
 
@@ -46,6 +47,8 @@ def migrate(build: Build, command: c.MigrateRun) -> Rejection | None:
     if wrong:
         return wrong
     changed = values != dict(state.input)
+    if changed and (half := next((i for i, s in state.steps.items() if _half_done(s)), "")):
+        return _list_half_done(build, half, wanted)
     event = e.RunMigrated(
         at=build.now,
         actor=command.actor,
@@ -126,10 +129,25 @@ def _step_cannot(build: Build, command: c.MigrateRun, step: str, wanted: str) ->
     if new_id != step and now.fence and now.status not in _DONE_WELL:
         why = f"'{old.label}' was tried under its old id, which is part of its idempotency key"
         return no("tried_before", why, "Keep its id, or finish it first.")
+    if _half_done(now) and (new.config != old.config or new_id != step):
+        return _list_half_done(build, step, wanted)
     plain = isinstance(old.config, ActivityConfig | ApprovalConfig | FormConfig | WaitConfig)
     if active and not plain and (new.config != old.config or new_id != step):
         return no("step_changed", f"'{old.label}' is {now.status} and would change", "Wait until it is over.")
     return None
+
+
+def _half_done(step: StepState) -> bool:
+    """Some items of its list were done or tried: beginning again would call for them once more."""
+    items = step.items
+    if items is None or step.status in FINAL_STEPS:
+        return False
+    return bool(items.done or items.failed or any(x.attempt > 1 or x.status in _TRIED for x in items.open))
+
+
+def _list_half_done(build: Build, step: str, wanted: str) -> Rejection:
+    why = f"'{build.plan.label(step)}' is half done and would begin again with the first item"
+    return Rejection("list_half_done", f"Expected to {wanted}, but {why}.", "Wait until its list is done.")
 
 
 def _input_after(build: Build, command: c.MigrateRun, wanted: str) -> tuple[dict[str, Any], Rejection | None]:
