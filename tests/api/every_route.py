@@ -58,6 +58,7 @@ EVERY: dict[str, tuple[str, Any]] = {
     "POST /runs/{run_id}/replay-dead-letter": ("replay_dead_letter", STEP),
     "POST /runs/{run_id}/edit-input": ("edit_input", {"input": {}, **WHY}),
     "POST /runs/{run_id}/migrate": ("migrate_run", {"plan": {"target": 1}, **WHY}),
+    "POST /runs/{run_id}/hold": ("hold_run", WHY),
     "POST /runs/{run_id}/erase": ("erase_run", WHY),
     "GET /dead-letters": ("read_dead_letters", None),
     "GET /migrations": ("read_migrations", None),

@@ -235,3 +235,17 @@ def test_wrong_logins_look_alike_when_braked(desk: Desk) -> None:
 
     assert tries("grace") == tries("nobody-at-all")
     assert tries("grace")[-1][0] == 429
+
+
+def test_a_legal_hold_stops_erasing_over_rest(desk: Desk, root: str) -> None:
+    run_id = waiting_run(desk)
+    desk.post("katherine", f"/runs/{run_id}/cancel", {"reason": "no"})
+    desk.office.until_status(run_id, "cancelled")
+    path, why = f"/runs/{run_id}/hold", {"reason": "case 7"}
+    assert desk.post("katherine", path, why).status_code == 403
+    assert desk.post(root, path, {"reason": " "}).json()["code"] == "no_reason"
+    assert desk.post(root, path, why).json()["hold"] is True
+    refused = desk.post(root, f"/runs/{run_id}/erase", {"reason": "asked for"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "on_hold")
+    assert desk.post(root, path, {**why, "hold": False}).json()["hold"] is False
+    assert desk.post(root, f"/runs/{run_id}/erase", {"reason": "asked for"}).status_code == 200

@@ -92,7 +92,8 @@ def test_08_self_approval_is_refused_on_every_route(tmp_path: Path) -> None:
 INJECTIONS = [
     "'", "''", "\"", "`", "\\", "';--", "' OR '1'='1", "' OR 1=1--", "\" OR \"\"=\"", "1 OR 1=1", "1;DROP TABLE run",
     "') OR ('1'='1", "' UNION SELECT login, password_hash FROM person--", "%' OR '%'='", "_", "%", "%%", "*", "?", "??",
-    ":x", "@x", "$1", "{}", "{0}", "%s", "%(x)s", "${7*7}", "{{7*7}}", "1' AND SLEEP(5)--", "1) AND randomblob(9999999)--",
+    ":x", "@x", "$1", "{}", "{0}", "%s", "%(x)s", "${7*7}", "{{7*7}}", "1' AND SLEEP(5)--",
+    "1) AND randomblob(9999999)--",
     "' AND (SELECT count(*) FROM sqlite_master)>0--", "'||(SELECT 1)||'", "admin'/*", "*/", "/*",
     "--", "#",
     "\u2019 OR 1=1",     "%27 OR 1=1", "0x27", "-1", "99999999999999999999", "1e309", "NaN", "null", "true", "[]",

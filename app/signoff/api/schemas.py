@@ -72,6 +72,12 @@ class SetLimits(Reason):
     limits: dict[str, Any]
 
 
+class Hold(Reason):
+    """A legal hold with its reason; `hold` false ends it."""
+
+    hold: bool = True
+
+
 class Retire(Reason):
     """Why, and which version; without one the whole definition is meant."""
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
-from signoff.api.schemas import Reason
+from signoff.api.schemas import Hold, Reason
 from signoff.interchange.audit_csv import all_runs, audit_csv
 from signoff.interchange.evidence_page import evidence_page
 
@@ -58,6 +58,12 @@ def _as_file(name: str) -> dict[str, str]:
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+@router.post("/runs/{run_id}/hold", summary="Put a legal hold on a run, or end it", dependencies=[allowed("hold_run")])
+def hold(run_id: str, body: Hold, signoff: Face, person: Caller) -> dict[str, object]:
+    """A run on hold is not erased; who put it there, who ended it and why are recorded."""
+    return signoff.do("hold_run", actor_of(person), person.tenant, run_id=run_id, reason=body.reason, hold=body.hold)
 
 
 @router.post("/runs/{run_id}/erase", summary="Erase the content of an ended run", dependencies=[allowed("erase_run")])
