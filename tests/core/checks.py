@@ -100,19 +100,31 @@ class Ledger:
         if isinstance(event, e.DecisionRecorded):
             self._vote(was, event)
         if isinstance(event, e.VoteWithdrawn):
-            self.votes.remove((event.step, event.generation, person_key(event.actor.id)))
+            given = was.steps[event.step].approval
+            assert given is not None
+            (vote,) = [v for v in given.votes if person_key(v.human) == person_key(event.actor.id)]
+            for one in {person_key(vote.human), person_key(vote.person)}:
+                self.votes.remove((event.step, event.generation, one))
         self._edges(was, event)
         self.mirror = evolve(self.plan, was, copy)
         self.plan = self.plans.get(self.mirror.digest, self.plan)
 
     def _vote(self, was: RunState, event: e.DecisionRecorded) -> None:
-        key = (event.step, event.generation, person_key(event.actor.id))
-        assert key not in self.votes, "one person decided twice"
-        self.votes.add(key)
+        voter = event.on_behalf_of or event.actor.id
+        for one in {person_key(event.actor.id), person_key(voter)}:
+            key = (event.step, event.generation, one)
+            assert key not in self.votes, "one person decided twice"
+            self.votes.add(key)
+        if event.on_behalf_of:
+            right = event.delegation
+            assert right is not None, "for somebody else without any right"
+            assert right.begins <= event.at < right.ends, "for somebody who is there"
+            assert person_key(right.person) == person_key(event.on_behalf_of)
         step = was.steps[event.step]
         assert step.approval is not None
         assert step.status is StepStatus.WAITING
-        assert person_key(event.actor.id) in {person_key(p) for p in step.approval.roster}
+        assert person_key(voter) in {person_key(p) for p in step.approval.roster}
+        assert step.approval.requester_may_decide or person_key(voter) != person_key(was.started_by)
         assert step.approval.requester_may_decide or person_key(event.actor.id) != person_key(was.started_by)
         until = step.approval.expires if step.timer == "ladder" else step.due
         assert until is None or event.at < until

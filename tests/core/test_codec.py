@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from signoff.core import events as e
 from signoff.core.codec import DATA_EVENTS, decode_event, decode_snapshot, encode_event, encode_snapshot
-from signoff.core.states import Actor, ErrorInfo, Quota, Rung
+from signoff.core.standing_in import Delegation
+from signoff.core.states import Actor, ErrorInfo, Quota, Rung, SignIn
 from signoff.core.upcast import UPCASTERS
 from tests.core.checks import again
 from tests.core.kit import START, World, activity, approval, document, wait
@@ -76,6 +77,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tuple[Quota, ...]": st.lists(
         st.builds(Quota, st.text(max_size=5), st.integers(1, 9), st.lists(st.text(max_size=5)).map(tuple)), max_size=3
     ).map(tuple),
+    "Delegation | None": st.none()
+    | st.builds(Delegation, st.integers(1, 9), st.text(max_size=5), st.text(max_size=5), instants, instants),
+    "SignIn | None": st.none() | st.builds(SignIn, st.sampled_from(["password", "token"]), st.none() | instants),
     "Edges": st.lists(st.tuples(st.text(max_size=5), st.sampled_from(["live", "dead"])), max_size=3).map(tuple),
 }
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
-from tests.core.kit import World, activity, approval, document, form, once
+from signoff.core.facts import Absence, Directory
+from signoff.core.states import SignIn
+from tests.core.kit import GROUPS, PEOPLE, START, World, activity, approval, document, form, once
 from tests.golden.shapes import evidence, shape
 
 
@@ -16,6 +19,28 @@ def done_by_hand() -> World:
     world.later(minutes=30)
     world.ok(world.by_hand("copy", {"copies": 3}))
     world.done("tell")
+    return world
+
+
+@shape
+def decided_on_behalf_of_somebody_absent() -> World:
+    """Eve decides and fills in for Ann, thinks again, and sends the work back; what she may not is evidence."""
+    p = approval("p", required=2, returns_to=["f"])
+    world = World(document(form("f", ("pair",)), p, edges="f>p"))
+    ann = Absence(1, "ann", "eve", START - timedelta(days=1), START + timedelta(days=2), "On leave.", "ann")
+    bob = Absence(2, "bob", "eve", START, START + timedelta(hours=3), "", "olga")
+    world.directory = Directory(8, GROUPS, PEOPLE, (ann, bob))
+    signed = SignIn("password", START - timedelta(hours=1), None, "0123456789abcdef", "10.0.0.7", "Browser")
+    world.ok(replace(world.submission("f", "eve"), on_behalf_of="ann", signed_in=signed))
+    world.ok(world.vote("p", "eve", on_behalf_of="ann", signed_in=signed))
+    evidence(world, world.vote("p", "eve", on_behalf_of="bob"), "counted_already")
+    world.ok(world.withdrawal("p", "eve"))
+    world.ok(world.vote("p", "eve", "returned", on_behalf_of="bob", signed_in=signed))
+    world.later(hours=4)
+    evidence(world, replace(world.submission("f", "eve"), on_behalf_of="bob"), "not_standing_in")
+    world.ok(replace(world.submission("f", "eve"), on_behalf_of="ann"))
+    world.ok(world.vote("p", "eve", on_behalf_of="ann"))
+    world.approve("p", "cem")
     return world
 
 

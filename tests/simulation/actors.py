@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from signoff.core.definition import ApprovalConfig, FormConfig
@@ -33,6 +34,8 @@ class Cast:
         self.stale_timers: list[Ask] = []
         self.started = 0
         self.changes: dict[str, int] = {}
+        self.absences: list[tuple[int, str]] = []
+        self.delegates: dict[str, str] = {}
 
     def weighted(self) -> list[tuple[int, Acts]]:
         """Chances of each actor to be next."""
@@ -45,6 +48,7 @@ class Cast:
             (6, self.fire),
             (2, self.relay),
             (2, self.people),
+            (1, self.absence),
             (2, self.draft),
             (2, self.publish),
             (5, self.again),
@@ -180,6 +184,9 @@ class Cast:
         }
         if outcome == "returned" and isinstance(config, ApprovalConfig) and config.returns_to:
             args["to"] = dice.choice(config.returns_to)
+        if dice.random() < 0.3 and seen.approval and seen.approval.roster:
+            args["on_behalf_of"] = dice.choice(seen.approval.roster)
+            who = self.delegates.get(args["on_behalf_of"], who) if dice.random() < 0.8 else who
         if dice.random() < 0.1 * mischief:
             who = dice.choice(("dan", "nobody", "ANN", "olga"))
         if dice.random() < 0.1 * mischief:
@@ -268,6 +275,26 @@ class Cast:
         if inactive and self.dice.random() < 0.8:
             login = self.dice.choice(sorted(inactive))
         return [self.account(login, active)]
+
+    def absence(self) -> list[Ask]:
+        """Somebody lets another decide for a while, or ends that."""
+        dice = self.dice
+        if self.absences and dice.random() < 0.3:
+            number, who = dice.choice(self.absences)
+            return [self._keyed(Ask("revoke_absence", person(who), {"id": number}))]
+        who, delegate = dice.sample(("ann", "bob", "cem", "eve", "dan"), 2)
+        delegate = "eve" if who != "eve" and dice.random() < 0.7 else delegate
+        ends = self.world.clock.now() + timedelta(seconds=dice.choice((30, 120, 600)))
+        args = {"delegate": delegate, "ends": ends.isoformat()}
+        ask = Ask("set_absence", person(who), args)
+
+        def heard(answer: dict[str, Any]) -> None:
+            if "ok" in answer:
+                self.absences.append((answer["ok"]["id"], who))
+                self.delegates[who] = delegate
+
+        ask.heard = heard
+        return [self._keyed(ask)]
 
     def account(self, login: str, active: bool) -> Ask:
         """An administrator changes an account; only the answer tells the auditor who is surely out."""

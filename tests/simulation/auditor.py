@@ -128,6 +128,14 @@ class Auditor:
                 used = self.messages.setdefault((event.name, event.key, event.message), (run_id, event.step, row[0]))
                 assert used == (run_id, event.step, row[0]), f"message {event.message} was used twice: {used}"
             ledger.add(event)
+            while ledger.rights:
+                number, person, delegate, at = ledger.rights.pop()
+                row = self.rows("SELECT person, delegate, begins, ends, revoked_at FROM absence WHERE id=?", number)
+                assert row, "decided for somebody by the right of an absence that does not exist"
+                assert (row[0][0], row[0][1]) == (person_key(person), person_key(delegate)), "of another's absence"
+                begins, ends, revoked = row[0][2:]
+                assert begins <= to_micros(at) < ends, "outside of the absence"
+                assert revoked is None or to_micros(at) <= revoked, "after the absence was revoked"
         if key and not ledger.mirror.parent:
             assert self.by_key.setdefault(key, run_id) == run_id, f"two runs for the key {key}"
         ((snapshot,),) = self.rows("SELECT snapshot FROM run WHERE id=?", pk)

@@ -108,12 +108,16 @@ def _decision(ledger: RunLedger, ask: Ask, now: datetime) -> str:
         return f"the run is {state.status}"
     if step is None or step.approval is None or step.status is not StepStatus.WAITING:
         return "nobody is asked"
-    approval, who = step.approval, ask.actor.id
+    approval, human = step.approval, ask.actor.id
+    who = a.get("on_behalf_of") or human
     if not find_person(who, approval.roster):
         return "not on the roster"
-    if find_person(who, [v.person for v in approval.votes]):
+    if who != human and find_person(human, approval.roster):
+        return "is asked themselves"
+    decided = [p for v in approval.votes for p in (v.person, v.human)]
+    if find_person(who, decided) or find_person(human, decided):
         return "has decided already"
-    if person_key(who) == person_key(state.started_by) and not approval.requester_may_decide:
+    if person_key(state.started_by) in (person_key(who), person_key(human)) and not approval.requester_may_decide:
         return "asked for it"
     if a["generation"] != step.generation or a.get("shown_digest") not in ("", None, approval.shown_digest):
         return "saw something else"
@@ -122,7 +126,7 @@ def _decision(ledger: RunLedger, ask: Ask, now: datetime) -> str:
         return "no approval"
     for other in config.deciders_differ_from:
         voted = state.steps[other].approval
-        if voted and find_person(who, [v.person for v in voted.votes]):
+        if voted and {person_key(who), person_key(human)} & {person_key(v.human) for v in voted.votes}:
             return "decided an earlier step"
     if a["outcome"] == "returned" and step.round >= config.max_rounds:
         return "no more rounds"

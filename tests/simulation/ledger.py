@@ -60,6 +60,7 @@ class RunLedger(Ledger):
         self.tries: dict[tuple[str, int], int] = {}
         self.approved: dict[tuple[str, int], set[str]] = {}
         self.version = 0
+        self.rights: list[tuple[int, str, str, datetime]] = []
         self.rungs: set[tuple[type[e.Event], str, int, int]] = set()
         self.ending = StoppingLedger()
         self.filled: dict[tuple[str, int], e.FormSubmitted] = {}
@@ -140,8 +141,17 @@ class RunLedger(Ledger):
                 assert was.status is not RunStatus.PAUSED, "decided while paused"
                 for other in self._must_differ(event.step):
                     voted = was.steps[other].approval
-                    people = {person_key(v.person) for v in voted.votes} if voted else set()
-                    assert person_key(event.actor.id) not in people, "one person decided two steps that must differ"
+                    people = {person_key(p) for v in voted.votes for p in (v.person, v.human)} if voted else set()
+                    mine = {person_key(event.actor.id), person_key(event.on_behalf_of or event.actor.id)}
+                    assert not mine & people, "one person decided two steps that must differ"
+                if event.on_behalf_of:
+                    open_now = was.steps[event.step].approval
+                    assert open_now is not None
+                    assert open_now.requester_may_decide or person_key(event.actor.id) != person_key(was.started_by)
+                    assert not find_person(event.actor.id, open_now.roster), "for another, but asked themselves"
+                    right = event.delegation
+                    assert right is not None
+                    self.rights.append((right.number, event.on_behalf_of, event.actor.id, event.at))
             case e.ApprovalSettled(outcome="approved"):
                 approval = was.steps[event.step].approval
                 assert approval is not None
@@ -167,7 +177,7 @@ class RunLedger(Ledger):
                 assert was.status is not RunStatus.PAUSED, "filled in while paused"
                 assert asked is not None
                 assert not asked.votes, "filled in twice"
-                assert find_person(event.actor.id, asked.roster), "filled in by somebody who was not asked"
+                assert find_person(event.on_behalf_of or event.actor.id, asked.roster), "filled in by who was not asked"
                 too_late = until(step)
                 assert too_late is None or event.at < too_late, "filled in too late"
                 assert event.shown_digest == asked.shown_digest, "filled in on something else"
@@ -221,7 +231,8 @@ class RunLedger(Ledger):
         if type(event) in TOPICS:
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
-            self.approved.setdefault((event.step, event.generation), set()).add(person_key(event.actor.id))
+            voter = person_key(event.on_behalf_of or event.actor.id)
+            self.approved.setdefault((event.step, event.generation), set()).add(voter)
         answers = (
             e.ActivitySucceeded
             | e.ActivityFailed

@@ -11,6 +11,7 @@ from signoff import __version__
 from signoff.api.limits import Limits
 from signoff.api.problems import handle_error, problem
 from signoff.api.routes import (
+    absences,
     access,
     audit,
     bulk,
@@ -40,8 +41,8 @@ def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     )
     api.state.signoff_api = signoff
     api.state.limits = limits or Limits()
-    parts = (session, definitions, bulk, runs, inbox, signals, audit, letters, access, tenant_limits, files, migrations)
-    for module in parts:
+    people = (session, access, absences, tenant_limits)
+    for module in (*people, definitions, bulk, migrations, runs, inbox, signals, audit, letters, files):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

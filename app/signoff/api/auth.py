@@ -63,7 +63,7 @@ NOTED_S = 60.0
 
 def actor_of(person: Person) -> Actor:
     """The caller as the engine records them."""
-    return Actor(person.kind, person.login, person.name, "api")
+    return Actor(person.kind, person.login, person.name, "api", person.session_id)
 
 
 def may(name: str) -> Callable[[Person], Person]:

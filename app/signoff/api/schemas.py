@@ -13,6 +13,19 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+ON_BEHALF = Field(default="", max_length=200, description="Login of who is absent and for whom this is answered.")
+
+
+class NewAbsence(Body):
+    """While `person` (oneself, where empty) is absent, `delegate` decides for them. Instants say their offset."""
+
+    delegate: str = Field(max_length=200)
+    begins: str = Field(default="", max_length=40, description="Now, where empty.")
+    ends: str = Field(max_length=40)
+    person: str = Field(default="", max_length=200, description="By administrators: somebody else.")
+    reason: str = Field(default="", max_length=1_000)
+
+
 class SignIn(Body):
     """A local account's login and password."""
 
@@ -196,6 +209,7 @@ class Submission(Body):
     values: dict[str, Any]
     generation: int = Field(ge=1)
     shown_digest: str = Field(min_length=1, max_length=200)
+    on_behalf_of: str = ON_BEHALF
 
 
 class Return(Body):
@@ -207,6 +221,7 @@ class Return(Body):
     to: str = Field(
         default="", max_length=100, description="The step to send the work back to, where there are several."
     )
+    on_behalf_of: str = ON_BEHALF
 
 
 class MigrationPlan(Body):
@@ -285,3 +300,4 @@ class Decision(Body):
     comment: str = Field(default="", max_length=10_000)
     to: str = Field(default="", max_length=100, description="With `returned`: the step to send the work back to.")
     values: dict[str, Any] = Field(default={}, description="Of the fields that the approval asks for, by name.")
+    on_behalf_of: str = ON_BEHALF

@@ -8,6 +8,7 @@ import typer
 
 from signoff import __version__
 from signoff.cli.commands import (
+    absences,
     access,
     audit,
     bulk,
@@ -46,6 +47,7 @@ app.add_typer(letters.app, name="letters")
 app.add_typer(oidc.app, name="oidc")
 app.add_typer(people.app, name="person")
 app.add_typer(access.app, name="token")
+app.add_typer(absences.app, name="absence")
 app.command()(access.sessions)
 app.add_typer(limits.app, name="limits")
 app.add_typer(migrations.app, name="migration")

@@ -46,6 +46,7 @@ def why_not(
     *,
     active: Collection[str] | None = None,
     now: datetime | None = None,
+    by: str = "",
 ) -> Rejection | None:
     """Why this person may not answer the step now, as a sentence to them; None where they may.
 
@@ -56,12 +57,14 @@ def why_not(
         who: login, in any spelling.
         active: logins of people who have an account now; not looked at where it is None.
         now: decides whether the time is up though no timer has fired yet.
+        by: login of who answers for them, "" where they do so themselves.
     """
     if state.steps[step_id].approval is None:
         return closed(plan, state, step_id, now)
     return (
         barred(plan, state, step_id, who, active)
-        or answered(plan, state, step_id, who)
+        or (by and barred_from_standing_in(plan, state, step_id, who, by))
+        or answered(plan, state, step_id, who, by=by)
         or closed(plan, state, step_id, now)
     )
 
@@ -71,7 +74,7 @@ def who_may_answer(plan: Plan, state: RunState, step_id: str, active: Collection
     step = state.steps[step_id]
     if step.approval is None or step.status is not StepStatus.WAITING or state.is_terminal:
         return ()
-    voted = {person_key(v.person) for v in step.approval.votes}
+    voted = {person_key(p) for v in step.approval.votes for p in (v.person, v.human)}
     there = None if active is None else {person_key(p) for p in active}
     usable = usable_roster(step.approval.roster, state.started_by, step.approval.requester_may_decide)
     elsewhere = {person_key(p) for p in deciders_elsewhere(plan, state, step_id, usable)}
@@ -100,7 +103,7 @@ def _upcoming(plan: Plan, state: RunState, step_id: str, active: Collection[str]
     approval = state.steps[step_id].approval
     assert approval is not None
     later = [p for q in approval.quotas[stage_of(approval) + 1 :] for p in q.people]
-    known = {person_key(p) for p in (*approval.roster, *(v.person for v in approval.votes))}
+    known = {person_key(p) for p in (*approval.roster, *(p for v in approval.votes for p in (v.person, v.human)))}
     usable = usable_roster(distinct(later), state.started_by, approval.requester_may_decide)
     elsewhere = {person_key(p) for p in deciders_elsewhere(plan, state, step_id, usable)}
     there = None if active is None else {person_key(p) for p in active}
@@ -143,6 +146,24 @@ def barred(
     return None
 
 
+def barred_from_standing_in(plan: Plan, state: RunState, step_id: str, who: str, by: str) -> Rejection | None:
+    """Why one person may not answer for another: separation of duties holds for whoever decides."""
+    approval = state.steps[step_id].approval
+    if approval is None or same_person(who, by):
+        return None
+    label, words = plan.label(step_id), words_of(plan, step_id)
+    if same_person(by, state.started_by) and not approval.requester_may_decide:
+        message = f"You started this run, so you may not {words.do} '{label}' for somebody else either."
+        return Rejection("own_request", message, "Ask another approver.")
+    if find_person(by, approval.excluded) or deciders_elsewhere(plan, state, step_id, (by,)):
+        message = f"You decided another step of this run, so you may not decide '{label}' for somebody else either."
+        return Rejection("decided_before", message, "Ask another approver.")
+    if find_person(by, (*approval.roster, *(p for q in approval.quotas for p in q.people))):
+        message = f"'{label}' is asked of you yourself, so you {words.do} it for yourself only."
+        return Rejection("asked_yourself", message, "Answer for yourself.")
+    return None
+
+
 def out_of_turn(approval: ApprovalState, label: str, who: str) -> Rejection | None:
     """In a sequence: not asked yet, or not any more because others of their quota have approved."""
     if find_person(who, approval.roster):
@@ -160,7 +181,14 @@ def out_of_turn(approval: ApprovalState, label: str, who: str) -> Rejection | No
 
 
 def answered(
-    plan: Plan, state: RunState, step_id: str, who: str, *, same: bool = False, generation: int | None = None
+    plan: Plan,
+    state: RunState,
+    step_id: str,
+    who: str,
+    *,
+    same: bool = False,
+    generation: int | None = None,
+    by: str = "",
 ) -> Rejection | None:
     """Answered before by this person (`same`: in the same way), settled by somebody, or too late.
 
@@ -179,6 +207,11 @@ def answered(
             "Nothing to do.",
             known=same,
         )
+    human = by or who
+    other = next((v for v in votes if same_person(v.human, human) and not same_person(v.person, who)), None)
+    if other is not None and step.status is StepStatus.WAITING:
+        said = f"You have already decided '{label}' as {other.name} on {clock(other.at)}; nobody decides it twice."
+        return Rejection("counted_already", said, "Nothing to do.")
     return settled_before(plan, state, step_id)
 
 
@@ -220,7 +253,8 @@ def deciders_elsewhere(plan: Plan, state: RunState, step_id: str, among: Sequenc
     """Those who have decided, by now, an approval whose deciders must differ from those of this step."""
     others = must_differ(plan, step_id)
     votes = [v for i in others if (approval := state.steps[i].approval) for v in approval.votes]
-    return tuple(p for p in among if find_person(p, [v.person for v in votes])) if votes else ()
+    people = [p for v in votes for p in (v.person, v.human)]
+    return tuple(p for p in among if find_person(p, people)) if votes else ()
 
 
 def must_differ(plan: Plan, step_id: str) -> list[str]:

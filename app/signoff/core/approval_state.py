@@ -12,7 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One person's decision in one round; `values` of the fields that were filled in when deciding."""
+    """One person's decision in one round; `values` of the fields that were filled in when deciding.
+
+    `by` is the login of who decided for them, "" where they did so themselves.
+    """
 
     person: str
     name: str
@@ -21,6 +24,12 @@ class Vote:
     at: datetime
     channel: str
     values: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+
+    @property
+    def human(self) -> str:
+        """Login of who really decided."""
+        return self.by or self.person
 
 
 @dataclass(frozen=True, slots=True)

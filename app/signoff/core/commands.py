@@ -8,7 +8,7 @@ from typing import Any
 
 from signoff.core.migration import MigrationPlan
 from signoff.core.plan import Plan
-from signoff.core.states import Actor, ErrorInfo, TimerKind
+from signoff.core.states import Actor, ErrorInfo, SignIn, TimerKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,8 @@ class Decide(Command):
 
     `outcome` is `approved`, `rejected` or `returned`; `to` names the step to return to where there are several.
     `link` names the link that was used, "" where there was none.
-    `values` are those of the fields that are filled in when deciding.
+    `values` are those of the fields that are filled in when deciding. `on_behalf_of` is the login of whom the actor
+    decides for; `signed_in` is what the server knows of how they are signed in.
     """
 
     step: str
@@ -99,6 +100,8 @@ class Decide(Command):
     to: str = ""
     link: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    on_behalf_of: str = ""
+    signed_in: SignIn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,8 @@ class SubmitForm(Command):
     values: dict[str, Any]
     shown_digest: str = ""
     link: str = ""
+    on_behalf_of: str = ""
+    signed_in: SignIn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,8 @@ class ReturnForm(Command):
     shown_digest: str = ""
     to: str = ""
     link: str = ""
+    on_behalf_of: str = ""
+    signed_in: SignIn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

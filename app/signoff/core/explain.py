@@ -15,12 +15,12 @@ from signoff.core.asking_words import asking_words, due_of
 from signoff.core.deadline_words import deadline, overdue
 from signoff.core.definition import (
     ActivityConfig,
-    FormConfig,
     Join,
     SignalConfig,
     StepKind,
     SubflowConfig,
 )
+from signoff.core.ended_words import ended_words
 from signoff.core.flow import needs_somebody
 from signoff.core.plan import Plan
 from signoff.core.progress import Progress
@@ -103,6 +103,7 @@ def explain(
     progress: Mapping[str, Progress] = NOTHING_REPORTED,
     children: Mapping[str, str] = NOBODY,
     held_back: Mapping[str, str] = NOBODY,
+    acts_for: Collection[str] = (),
 ) -> RunExplanation:
     """Explain a run.
 
@@ -115,8 +116,9 @@ def explain(
         progress: by step, what work under way reported last.
         held_back: by step, the limit that keeps a call from beginning, a sentence.
         children: by run id, what the runs say for which steps wait.
+        acts_for: logins of those for whom the reader decides now.
     """
-    told = (with_progress(_step(plan, state, i, may, reader, names), progress.get(i)) for i in plan.steps)
+    told = (with_progress(_step(plan, state, i, may, reader, names, acts_for), progress.get(i)) for i in plan.steps)
     told = (replace(x, sentence=f"{x.sentence} {held_back[x.step]}") if x.step in held_back else x for x in told)
     steps = tuple(
         replace(x, sentence=f"{x.sentence} There: {children[x.child]}")
@@ -203,17 +205,23 @@ def _run_next(state: RunState, steps: tuple[StepExplanation, ...]) -> str:
 
 
 def _step(
-    plan: Plan, state: RunState, step_id: str, may: Collection[str], reader: str, names: Mapping[str, str]
+    plan: Plan,
+    state: RunState,
+    step_id: str,
+    may: Collection[str],
+    reader: str,
+    names: Mapping[str, str],
+    acts_for: Collection[str],
 ) -> StepExplanation:
     definition, step = plan.steps[step_id], state.steps[step_id]
     waits_for = who_may_answer(plan, state, step_id)
     asked = tuple(names.get(p, p) for p in waits_for)
     sentence, following = _step_words(plan, state, step_id, step, asked, names)
     actions = [a for a in _step_actions(plan, state, step_id, step) if a in may]
-    if reader and not find_person(reader, waits_for):
+    if reader and not any(find_person(p, waits_for) for p in (reader, *acts_for)):
         actions = [a for a in actions if a not in ("decide", "submit_form")]
     voted = step.approval.votes if step.approval else ()
-    if reader and not find_person(reader, (v.person for v in voted)):
+    if reader and not find_person(reader, (v.human for v in voted)):
         actions = [a for a in actions if a != "withdraw_vote"]
     return StepExplanation(
         step=step_id,
@@ -266,7 +274,7 @@ def _step_words(
     said, following = (
         undo_words(plan, step_id, step)
         or _open_words(plan, state, step_id, step, waits_for, names)
-        or _ended_words(plan, state, step_id, step)
+        or ended_words(plan, state, step_id, step)
     )
     if state.is_terminal:
         return said, ""
@@ -324,45 +332,6 @@ def _open_words(
             return None
 
 
-def _ended_words(plan: Plan, state: RunState, step_id: str, step: StepState) -> tuple[str, str]:
-    label, when = f"'{plan.label(step_id)}'", clock(step.since)
-    match step.status:
-        case StepStatus.SUCCEEDED if step.by_hand:
-            return f"{label} was done by hand by {step.by_hand} on {when}.", ""
-        case StepStatus.SUCCEEDED:
-            done = {
-                "approved": "was approved",
-                "elapsed": "is over",
-                "submitted": "was filled in",
-                "received": "got its signal",
-            }.get(step.outcome, "succeeded")
-            return f"{label} {done} on {when}{_by(step)}.", ""
-        case StepStatus.REJECTED:
-            said = step.approval.votes[-1].comment if step.approval and step.approval.votes else ""
-            return sentence(f"{label} was rejected on {when}{_by(step)}" + (f": {said}" if said else "")), ""
-        case StepStatus.FAILED:
-            message = step.error.message if step.error else "no reason was given"
-            return sentence(f"{label} failed on {when}: {message}"), ""
-        case StepStatus.EXPIRED:
-            config = plan.steps[step_id].config
-            if isinstance(config, SignalConfig):
-                return f"{label} expired on {when}: the signal '{config.signal}' did not come in time.", ""
-            if isinstance(config, SubflowConfig):
-                return f"{label} expired on {when}: the run {step.child} did not end in time.", ""
-            deed = "filled it in" if isinstance(config, FormConfig) else "decided it"
-            return f"{label} expired on {when}: nobody {deed} in time.", ""
-        case StepStatus.NOT_TAKEN:
-            return f"{label} was not taken: no way into it was chosen.", ""
-        case StepStatus.BLOCKED:
-            known = step.cause in plan.steps
-            cause = f"'{plan.label(step.cause)}'" if known else "an earlier step"
-            mendable = not known or state.steps[step.cause].status is not StepStatus.REJECTED
-            opens = f"It opens again when {cause} is mended." if mendable else ""
-            return f"{label} cannot begin, because {cause} did not end well.", opens
-        case _:
-            return f"{label} was {step.status} on {when}.", ""
-
-
 def _waiting_words(
     plan: Plan, step_id: str, step: StepState, label: str, waits_for: tuple[str, ...], names: Mapping[str, str]
 ) -> tuple[str, str]:
@@ -377,10 +346,3 @@ def _waiting_words(
         what = f"the signal '{config.signal}' with the key '{step.key}'"
         return f"{label} has waited for {what} since {clock(step.since)}.", expiry
     return asking_words(plan, step_id, step, waits_for, names)
-
-
-def _by(step: StepState) -> str:
-    if not step.approval or not step.approval.votes:
-        return ""
-    names = list(dict.fromkeys(v.name for v in step.approval.votes if v.outcome == step.outcome))
-    return f" by {listed(names)}" if names else ""

@@ -10,6 +10,19 @@ from signoff.core.limits import UNLIMITED, Limits
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """From `begins` to `ends` (aware UTC) `delegate` decides for `person`; recorded by `set_by`, not revoked."""
+
+    number: int
+    person: str
+    delegate: str
+    begins: datetime
+    ends: datetime
+    reason: str = ""
+    set_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Directory:
     """People and groups of a tenant at one moment.
 
@@ -17,11 +30,13 @@ class Directory:
         version: grows with every change; frozen into approvals as the policy version.
         groups: group name to logins of active members.
         people: login to display name of active accounts.
+        absences: who decides for whom, when; those that are over or revoked may be left out.
     """
 
     version: int = 0
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     people: Mapping[str, str] = field(default_factory=dict)
+    absences: tuple[Absence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

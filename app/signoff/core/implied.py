@@ -87,7 +87,7 @@ def standing(approval: ApprovalState | None) -> Standing:
     later = upcoming(approval.quotas, approval.roster) if approval.in_sequence else ()
     found = dict.fromkeys((*approval.released, *later), LOOKS_ON)
     found |= dict.fromkeys(approval.roster, ASKED)
-    return found | dict.fromkeys((v.person for v in approval.votes), VOTED)
+    return found | dict.fromkeys((p for v in approval.votes for p in (v.person, v.human)), VOTED)
 
 
 def implied_dead_letters(plan: Plan, run: RunState) -> dict[str, DeadLetterPut]:

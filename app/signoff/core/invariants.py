@@ -16,6 +16,7 @@ from signoff.core.history import History, PlanOf
 from signoff.core.implied import implied_attempts, implied_timer, implies_open_approval
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, given, person_key, same_person, stage_of
+from signoff.core.standing_in import Delegation
 from signoff.core.states import FINAL_STEPS, RunState, RunStatus, StepState, StepStatus
 
 
@@ -107,7 +108,9 @@ class RunCheck:
                 key = (event.step, event.generation, person_key(event.actor.id))
                 if key not in self._votes or step.status is not StepStatus.WAITING:
                     yield "vote_not_given", f"{event.actor.shown} withdrew a vote on '{event.step}' that was not there."
-                self._votes.discard(key)
+                given_by = [v for v in (step.approval.votes if step.approval else ()) if same_person(v.human, key[2])]
+                for whose in (key[2], *(person_key(v.person) for v in given_by)):
+                    self._votes.discard((event.step, event.generation, whose))
             case e.PeopleReassigned() if step.approval:
                 lost = [v.name for v in step.approval.votes if find_person(v.person, event.roster) is None]
                 if lost:
@@ -139,11 +142,16 @@ class RunCheck:
         if step.approval is None or step.status is not StepStatus.WAITING or event.generation != step.generation:
             yield "vote_not_asked", f"{who} {what} while nobody was asked."
             return
-        key = (event.step, event.generation, person_key(event.actor.id))
-        if key in self._votes:
-            yield "vote_repeated", f"{who} {what} twice."
-        self._votes.add(key)
-        if find_person(event.actor.id, step.approval.roster) is None:
+        voter = event.on_behalf_of or event.actor.id
+        for one in dict.fromkeys((person_key(event.actor.id), person_key(voter))):
+            if (event.step, event.generation, one) in self._votes:
+                yield "vote_repeated", f"{who} {what} twice."
+            self._votes.add((event.step, event.generation, one))
+        if event.on_behalf_of and (event.delegation is None or not _is_within(event.delegation, event)):
+            yield "vote_without_right", f"{who} {what} for '{event.on_behalf_of}' without being asked to by them."
+        if event.on_behalf_of and find_person(event.actor.id, step.approval.roster):
+            yield "vote_for_another", f"{who} {what} for '{event.on_behalf_of}', but is asked themselves."
+        if find_person(voter, step.approval.roster) is None:
             yield "vote_not_on_roster", f"{who} {what} without being on its roster."
         if not step.approval.requester_may_decide and same_person(event.actor.id, was.started_by):
             yield "vote_by_requester", f"{who} {what}, but started the run."
@@ -167,6 +175,10 @@ class RunCheck:
         if old.status in FINAL_STEPS and not past and not undone and not was.is_terminal:
             message = f"'{step}' was {old.status}, and '{event.wire}' changed it in the same generation."
             yield "ended_twice", message
+
+
+def _is_within(right: Delegation, event: e.DecisionRecorded) -> bool:
+    return same_person(right.person, event.on_behalf_of) and right.begins <= event.at < right.ends
 
 
 def state_findings(plan: Plan, state: RunState) -> list[tuple[str, str]]:

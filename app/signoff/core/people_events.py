@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from signoff.core.event import Edges, StepEvent
-from signoff.core.states import Actor, Quota, Rung
+from signoff.core.standing_in import Delegation
+from signoff.core.states import Actor, Quota, Rung, SignIn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,8 @@ class DecisionRecorded(StepEvent):
     """One person decided, about exactly what `shown_digest` names; `link` names the link they used, if they did.
 
     `form_digest` names the buttons, words and fields that were offered, `definition_digest` the version; `zone` is
-    the definition's, in which people read the time. `values` are those of the fields, checked.
+    the definition's, in which people read the time. `values` are those of the fields, checked. `on_behalf_of` is the
+    login of whom `actor` decided for, by the right of `delegation`; `signed_in` says how `actor` was.
     """
 
     wire: ClassVar[str] = "approval.decision_recorded"
@@ -57,6 +59,9 @@ class DecisionRecorded(StepEvent):
     definition_digest: str = ""
     form_digest: str = ""
     zone: str = ""
+    on_behalf_of: str = ""
+    delegation: Delegation | None = None
+    signed_in: SignIn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +196,9 @@ class FormSubmitted(StepEvent):
     definition_digest: str = ""
     form_digest: str = ""
     zone: str = ""
+    on_behalf_of: str = ""
+    delegation: Delegation | None = None
+    signed_in: SignIn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,4 +226,7 @@ class WorkReturned(StepEvent):
     rounds: tuple[tuple[str, int, int], ...]
     shown_digest: str = ""
     authority: str = ""
+    on_behalf_of: str = ""
+    delegation: Delegation | None = None
+    signed_in: SignIn | None = None
     link: str = ""

@@ -124,7 +124,7 @@ def settled_outcome(approval: ApprovalState, requester: str, *, at_first_rejecti
     """
     if given(approval) >= approval.required:
         return "approved"
-    votes = {person_key(v.person) for v in approval.votes}
+    votes = {person_key(p) for v in approval.votes for p in (v.person, v.human)}
     rejected = any(v.outcome == "rejected" for v in approval.votes)
     people = distinct([*approval.roster, *(p for q in approval.quotas for p in q.people)])
     usable = usable_roster(people, requester, approval.requester_may_decide)

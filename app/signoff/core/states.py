@@ -100,6 +100,7 @@ class Actor:
         kind: `person`, `service`, `worker` or `system`.
         id: stable id (login of a person).
         name: display name at that time.
+        session: public id of the session they came with, for the engine to look it up; no event keeps it.
         channel: `web`, `api`, `cli`, `link`, `worker`, `timer`, `engine`.
     """
 
@@ -107,11 +108,33 @@ class Actor:
     id: str
     name: str = ""
     channel: str = ""
+    session: str = ""
 
     @property
     def shown(self) -> str:
         """The name a reader sees."""
         return self.name or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """How somebody was signed in when they decided, as the server knows it.
+
+    Attributes:
+        method: `password`, `token`, `oidc`, `folder` for whoever owns the data folder.
+        at: when they signed in.
+        confirmed_at: when they last gave their credential, where that was later.
+        session: public id of the session or token, never its secret.
+        address: from where they signed in.
+        agent: the browser or program, as it called itself.
+    """
+
+    method: str
+    at: datetime | None = None
+    confirmed_at: datetime | None = None
+    session: str = ""
+    address: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,13 @@ class Answers:
             {
                 "do": what,
                 "tenant": tenant,
-                "actor": {"kind": actor.kind, "id": actor.id, "name": actor.name, "channel": actor.channel},
+                "actor": {
+                    "kind": actor.kind,
+                    "id": actor.id,
+                    "name": actor.name,
+                    "channel": actor.channel,
+                    **_given(session=actor.session),
+                },
                 "key": idempotency_key,
                 "args": args,
                 **({"token": self.token} if self.token else {}),
@@ -49,6 +55,7 @@ class Answers:
         to: str = "",
         link: str = "",
         values: dict[str, Any] | None = None,
+        on_behalf_of: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Approve, reject or return; answers {"sequence", "status", "step_status"}.
@@ -65,6 +72,7 @@ class Answers:
             to: with `returned`, the step to which the work goes back where there is a choice.
             link: the token of the link that is used up by this, "" where there is none.
             values: of the fields that the approval asks for; InvalidInput names every wrong one.
+            on_behalf_of: login of who is absent and for whom it is decided, "" for oneself.
             idempotency_key: the same key gets the same answer.
         """
         return self.do(
@@ -79,7 +87,7 @@ class Answers:
             comment=comment,
             shown_digest=shown_digest,
             to=to,
-            **_given(link=link, values=values),
+            **_given(link=link, values=values, on_behalf_of=on_behalf_of),
         )
 
     def withdraw_vote(
@@ -116,6 +124,7 @@ class Answers:
         generation: int,
         shown_digest: str = "",
         link: str = "",
+        on_behalf_of: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Fill in a form; answers like `decide`. InvalidInput names every wrong field, and nothing is stored then."""
@@ -129,7 +138,7 @@ class Answers:
             values=values,
             generation=generation,
             shown_digest=shown_digest,
-            **_given(link=link),
+            **_given(link=link, on_behalf_of=on_behalf_of),
         )
 
     def return_form(
@@ -144,6 +153,7 @@ class Answers:
         shown_digest: str = "",
         to: str = "",
         link: str = "",
+        on_behalf_of: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """Send the work back instead of filling in a form; `to` names the step where there is a choice."""
@@ -158,7 +168,7 @@ class Answers:
             generation=generation,
             shown_digest=shown_digest,
             to=to,
-            **_given(link=link),
+            **_given(link=link, on_behalf_of=on_behalf_of),
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from signoff.core.facts import Directory
 from signoff.core.states import Actor
 from signoff.engine import (
+    absence_requests,
     access_requests,
     audit_requests,
     bulk_requests,
@@ -63,6 +64,7 @@ class Engine:
         self._usage = Usage(journal)
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
             **run_requests.HANDLERS,
+            **absence_requests.HANDLERS,
             **signal_requests.HANDLERS,
             **worker_requests.handlers(self.dispatcher),
             **notice_requests.HANDLERS,
@@ -161,6 +163,7 @@ class Engine:
             )
         if r.token:
             access_requests.check_token(tx, r, account)
+        r.session = r.actor.session
         return Actor(account.kind, account.login, account.name, r.actor.channel)
 
     def _once(

@@ -8,13 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from signoff.core.answering import closed, must_differ, why_not
-from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
-from signoff.core.plan import Plan
-from signoff.core.quorum import counted
-from signoff.core.rejection import Rejection
 from signoff.core.states import RunState, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
 from signoff.engine.access_queries import AccessQueries
@@ -23,13 +18,14 @@ from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
 from signoff.engine.file_queries import FileQueries
+from signoff.engine.inbox_queries import MAX_PAGE, InboxQueries, read_cursor
 from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.plan_queries import PlanQueries
 from signoff.engine.sentences import actor_of, sentence_of
-from signoff.engine.views import AttemptView, EventView, InboxItem, Page, Person, RunRow, RunView, SignalView
+from signoff.engine.views import AttemptView, EventView, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
-from signoff.errors import InvalidInput, NotFound
+from signoff.errors import NotFound
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.files import FileStore
@@ -38,12 +34,10 @@ from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
 from signoff.store.reads.reader import Reader
 from signoff.store.reads.signals import list_messages
-from signoff.store.times import from_micros, from_micros_or_none, to_micros
-
-MAX_PAGE = 200
+from signoff.store.times import from_micros, to_micros
 
 
-class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, FileQueries):
+class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, FileQueries):
     """Reads of one installation."""
 
     def __init__(
@@ -138,7 +132,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
         reader: Person | None = None,
     ) -> Page[RunRow]:
         """Runs, the most recently changed first; `reader` sees only what their roles and relations allow."""
-        after = _read_cursor(cursor, 2)
+        after = read_cursor(cursor, 2)
         size = max(1, min(limit, MAX_PAGE))
         found = r.list_runs(
             self._reader,
@@ -161,6 +155,9 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
             NotFound: there is no such run in the tenant, or none that the reader may see.
         """
         found = r.find_run(self._reader, tenant, run_id, only_for(reader))
+        away = self.absences_now(tenant, reader.login) if reader else ()
+        for a in away if found is None else ():  # who decides for somebody may see what they are asked
+            found = found or r.find_run(self._reader, tenant, run_id, a.person)
         if found is None:
             raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
         record, state = found
@@ -176,6 +173,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
             progress=self._reported(record.pk, state),
             children=self._children(tenant, state),
             held_back=self.limits.held_back(tenant, plan, state),
+            acts_for=[a.person for a in away],
         )
         row = replace(self._run_row(record), reason=state.reason)  # that of an encrypted run is in no column
         return RunView(row, record.digest, state, plan, layout, explanation)
@@ -190,9 +188,6 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
                 below = self._children(tenant, child)
                 said[step.child] = explain(plan, child, names=self._names(tenant), children=below).sentence
         return said
-
-    def _names(self, tenant: str) -> dict[str, str]:
-        return {p[0]: p[1] for p in d.list_people(self._reader, tenant)}
 
     def list_events(self, tenant: str, run_id: str, *, after: int = 0, limit: int = 500) -> list[EventView]:
         """The history of a run, oldest first."""
@@ -245,7 +240,7 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
         limit: int = 50,
     ) -> Page[SignalView]:
         """Messages from outside, the newest first."""
-        before, size = _read_cursor(cursor, 1), max(1, min(limit, MAX_PAGE))
+        before, size = read_cursor(cursor, 1), max(1, min(limit, MAX_PAGE))
         found = list_messages(
             self._reader,
             tenant,
@@ -259,100 +254,6 @@ class Queries(DefinitionQueries, WorkQueries, NoticeQueries, AccessQueries, File
         items = tuple(_signal_view(m) for m in found[:size])
         return Page(items, str(found[size - 1][0]) if len(found) > size else None)
 
-    # Inbox
-
-    def list_inbox(self, tenant: str, login: str, *, cursor: str | None = None, limit: int = 50) -> Page[InboxItem]:
-        """Open approvals and forms that a person is asked to answer, oldest first."""
-        after = _read_cursor(cursor, 1)
-        size = max(1, min(limit, MAX_PAGE))
-        found = r.list_inbox(self._reader, tenant, login, after=after[0] if after else 0, limit=size + 1)
-        items = tuple(self._inbox_item(x, login) for x in found[:size])
-        return Page(items, str(found[size - 1].id) if len(found) > size else None)
-
-    def count_inbox(self, tenant: str, login: str) -> int:
-        """How many approvals and forms a person can answer now."""
-        count = 0
-        for version_id, own, found in r.count_inbox(self._reader, tenant, login):
-            plan = self._plans.get(version_id)
-            if not own and not any(must_differ(plan, i) for i in plan.steps):
-                count += found
-                continue
-            for step, state in r.list_inbox_of_version(self._reader, tenant, login, version_id, bool(own)):
-                count += step in plan.steps and why_not(plan, state, step, login) is None
-        return count
-
-    def find_task(self, tenant: str, login: str, run_id: str, step: str) -> InboxItem | None:
-        """The newest approval or form of a step as this person sees it; None where they are not asked."""
-        found = r.find_approval(self._reader, tenant, login, run_id, step)
-        return self._inbox_item(found, login) if found else None
-
-    def _closed(self, plan: Plan, x: r.ApprovalRecord) -> bool:
-        return closed(plan, x.state, x.step, self._now()) is not None
-
-    def _why_not(self, plan: Plan, x: r.ApprovalRecord, login: str) -> Rejection | None:
-        """Why the person may not answer it now, as the core would say when they tried; None where they may."""
-        step = x.state.steps.get(x.step)
-        if step is None or x.step not in plan.steps or step.generation != x.generation or step.approval is None:
-            return Rejection("not_open", f"This is {x.status}.")
-        return why_not(plan, x.state, x.step, login, now=self._now())
-
-    def _due(self, x: r.ApprovalRecord) -> datetime | None:
-        """When it expires: as it is now while it is open (a pause moves it), else as it was."""
-        step = x.state.steps.get(x.step)
-        now = step is not None and x.status == "open" and step.generation == x.generation
-        return step.expires if step is not None and now else from_micros_or_none(x.due)
-
-    def _inbox_item(self, x: r.ApprovalRecord, login: str) -> InboxItem:
-        plan = self._plans.get(x.version_id)
-        refused = self._why_not(plan, x, login)
-        open_now = x.status == "open" and x.kind == "approval" and x.step in x.state.steps
-        step = plan.steps.get(x.step)
-        config = step.config if step else None
-        targets = config.returns_to if isinstance(config, ApprovalConfig | FormConfig) else ()
-        return InboxItem(
-            run_id=x.run_id,
-            definition=x.definition,
-            title=plan.definition.title,
-            step=x.step,
-            label=x.label,
-            generation=x.generation,
-            round=x.round,
-            instructions=x.instructions,
-            shown=x.opened.get("shown") or {},
-            shown_digest=x.shown_digest,
-            required=x.required,
-            given=x.given,
-            started_by=x.started_by,
-            business_key=x.business_key,
-            returns_to=tuple((t, plan.label(t)) for t in targets),
-            comment_required_on=config.comment_required_on if isinstance(config, ApprovalConfig) else (),
-            opened_at=from_micros(x.opened_at),
-            due=self._due(x),
-            status=x.status,
-            kind=x.kind,
-            fields=config.fields if isinstance(config, ApprovalConfig | FormConfig) else (),
-            prefill=x.opened.get("prefill") or {},
-            may_decide=not refused,
-            why_not=refused.message if refused else "",
-            may_withdraw=open_now
-            and refused is not None
-            and refused.code == "already_decided"
-            and not self._closed(plan, x),
-            version=x.version,
-            digest=x.digest,
-            **_quotas(x),
-        )
-
-
-def _quotas(x: r.ApprovalRecord) -> dict[str, Any]:
-    """How far each quota is, as the run is now."""
-    step = x.state.steps.get(x.step)
-    if step is None or step.approval is None or step.generation != x.generation or not step.approval.quotas:
-        return {}
-    asked = step.approval
-    far = tuple((q.name, len(c), q.required) for q, c in zip(asked.quotas, counted(asked), strict=True))
-    return {"quotas": far, "in_sequence": asked.in_sequence}
-
 
 def _signal_view(row: tuple[Any, ...]) -> SignalView:
     values: list[Any] = list(row[1:])
@@ -363,12 +264,3 @@ def _signal_view(row: tuple[Any, ...]) -> SignalView:
 def only_for(reader: Person | None) -> str | None:
     """The login to whose own runs (started, or asked in) a reader is limited; None for those who see all."""
     return None if reader is None or "read_all_runs" in reader.may else reader.login
-
-
-def _read_cursor(cursor: str | None, parts: int) -> list[int] | None:
-    if not cursor:
-        return None
-    found = cursor.split(".")
-    if len(found) != parts or not all(p.isdigit() and len(p) < 20 for p in found):
-        raise InvalidInput("The page cursor is not one of ours.", code="bad_cursor", remedy="Start at the first page.")
-    return [int(p) for p in found]

@@ -21,7 +21,8 @@ Reply = Callable[[dict[str, Any]], None]
 class Request:
     """One request with the way to answer it. `origin` is `client`, `worker` or `engine`, set by the receiver.
 
-    `token` is the number of the program's token that was given, 0 where a person signed in.
+    `token` is the number of the program's token that was given, 0 where a person signed in; `session` is the public id
+    of the session they came with, where there is one.
     """
 
     do: str
@@ -32,6 +33,7 @@ class Request:
     key: str = ""
     origin: str = "client"
     token: int = 0
+    session: str = ""
     context: Any = None
 
     def digest(self) -> str:

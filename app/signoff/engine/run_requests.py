@@ -17,6 +17,7 @@ from signoff.engine.file_requests import kept_files, usable_files
 from signoff.engine.ids import new_run_id
 from signoff.engine.limit_requests import over_quota
 from signoff.engine.request import Request, ok, refused
+from signoff.engine.signing import sign_in_of
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.definitions import find_version
@@ -71,6 +72,8 @@ def submit_form(tx: Transaction, r: Request) -> Answer:
     """
     command = c.SubmitForm(
         actor=r.actor,
+        on_behalf_of=str(r.args.get("on_behalf_of") or ""),
+        signed_in=sign_in_of(tx, r),
         step=required(r.args, "step"),
         generation=required(r.args, "generation", int),
         values=_values(required(r.args, "values", dict)),
@@ -110,6 +113,8 @@ def return_form(tx: Transaction, r: Request) -> Answer:
         r,
         c.ReturnForm(
             actor=r.actor,
+            on_behalf_of=str(r.args.get("on_behalf_of") or ""),
+            signed_in=sign_in_of(tx, r),
             step=required(r.args, "step"),
             generation=required(r.args, "generation", int),
             comment=str(r.args.get("comment") or ""),
@@ -127,6 +132,8 @@ def decide(tx: Transaction, r: Request) -> Answer:
     """
     command = c.Decide(
         actor=r.actor,
+        on_behalf_of=str(r.args.get("on_behalf_of") or ""),
+        signed_in=sign_in_of(tx, r),
         step=required(r.args, "step"),
         generation=required(r.args, "generation", int),
         outcome=required(r.args, "outcome"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from signoff.core import events as e
 from signoff.core.plan import Plan
 from signoff.core.wording import clock
@@ -11,8 +13,14 @@ def actor_of(event: e.Event) -> str:
     """The name of who did it; "" where no person or worker did."""
     actor = getattr(event, "actor", None)
     if actor is not None:
-        return str(actor.shown)
+        return _who(event)
     return str(getattr(event, "worker", ""))
+
+
+def _who(event: Any) -> str:
+    """The name of who did it, and for whom."""
+    right = getattr(event, "delegation", None)
+    return f"{event.actor.shown} on behalf of {right.name}" if right else str(event.actor.shown)
 
 
 def sentence_of(event: e.Event, plan: Plan) -> str:
@@ -131,7 +139,7 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
         case e.DecisionRecorded():
             comment = f": {event.comment}" if event.comment else "."
             values = f" ({_values(event.values)})" if event.values else ""
-            return f"{event.actor.shown} {event.outcome} {label}{values}{comment}"
+            return f"{_who(event)} {event.outcome} {label}{values}{comment}"
         case e.VoteWithdrawn():
             comment = f": {event.comment}" if event.comment else "."
             return f"{event.actor.shown} withdrew the decision on {label}{comment}"
@@ -153,12 +161,12 @@ def _about_people(event: e.Event, label: str, plan: Plan) -> str:
         case e.FormOpened():
             return f"{', '.join(event.roster)} {'was' if len(event.roster) == 1 else 'were'} asked to fill in {label}."
         case e.FormSubmitted():
-            return f"{event.actor.shown} filled in {label}."
+            return f"{_who(event)} filled in {label}."
         case e.FormVoided():
             return f"{label} is asked again: {event.reason}"
         case e.WorkReturned():
             target = plan.label(event.to) if event.to in plan.steps else event.to
-            return f"{event.actor.shown} sent the work back from {label} to '{target}': {event.comment}"
+            return f"{_who(event)} sent the work back from {label} to '{target}': {event.comment}"
         case e.ApprovalVoided():
             return f"The decisions on {label} so far are void: {event.reason}"
         case _:

@@ -45,6 +45,7 @@ from signoff.store.journal import Journal
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
 from signoff.store.signals import put_wait, remove_wait
+from signoff.store.times import to_micros
 
 
 class Transaction:
@@ -84,7 +85,7 @@ class Transaction:
     def directory(self, tenant: str) -> tuple[Directory, dict[str, Account]]:
         """People and groups of a tenant, and its accounts."""
         if tenant not in self._directories:
-            self._directories[tenant] = load_directory(self.journal, tenant)
+            self._directories[tenant] = load_directory(self.journal, tenant, to_micros(self.now))
         return self._directories[tenant]
 
     def people_changed(self, tenant: str) -> None:
@@ -170,7 +171,7 @@ class Transaction:
             step=getattr(command, "step", ""),
             data={
                 name: value
-                for name in ("generation", "attempt", "fence", "outcome", "comment", "reason", "link")
+                for name in ("generation", "attempt", "fence", "outcome", "comment", "reason", "link", "on_behalf_of")
                 if (value := getattr(command, name, None)) not in (None, "")
             }
             | digests,

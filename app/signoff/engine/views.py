@@ -180,6 +180,7 @@ class InboxItem:
 
     `kind` is `approval` or `form`; both can have `fields` to fill in, a form also `prefill`, first values by field
     name. `quotas` are (name, given, required) where so many of each are needed; `in_sequence` says that in this order.
+    `on_behalf_of` is the login of the absent person for whom it is answered, with their name.
     `returns_to` are (step id, label) to which the work may be sent back. `may_withdraw`: the person's vote on it
     can be taken back.
     """
@@ -211,8 +212,27 @@ class InboxItem:
     fields: tuple[Field, ...] = ()
     prefill: dict[str, Any] = field(default_factory=dict)
     may_withdraw: bool = False
+    on_behalf_of: str = ""
+    on_behalf_of_name: str = ""
     quotas: tuple[tuple[str, int, int], ...] = ()
     in_sequence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AbsenceView:
+    """While `person` is absent, `delegate` decides for them. `status` is upcoming, now, over or revoked."""
+
+    id: int
+    person: str
+    delegate: str
+    begins: datetime
+    ends: datetime
+    reason: str
+    set_by: str
+    set_at: datetime
+    status: str
+    revoked_by: str = ""
+    revoked_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

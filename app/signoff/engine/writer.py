@@ -174,6 +174,7 @@ def read_request(
             str(actor.get("id") or "")[:200],
             str(actor.get("name") or "")[:200],
             str(actor.get("channel") or ""),
+            str(actor.get("session") or "")[:100],
         ),
         args=args,
         reply=reply,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signoff.core.facts import Directory
+from signoff.store.absences import facts_of, list_absences
 from signoff.store.bodies import dump, load
 from signoff.store.journal import Journal
 
@@ -69,6 +70,11 @@ def save_account(journal: Journal, tenant: str, account: Account, groups: tuple[
     journal.write("DELETE FROM membership WHERE tenant=? AND login=?", (tenant, login))
     for group in groups:
         journal.write("INSERT INTO membership(tenant, group_name, login) VALUES (?,?,?)", (tenant, group, login))
+    directory_changed(journal, tenant)
+
+
+def directory_changed(journal: Journal, tenant: str) -> None:
+    """The next decisions are made on another version of the directory."""
     journal.write(
         "INSERT INTO setting(tenant, name, value) VALUES (?, 'directory_version', '1')"
         " ON CONFLICT(tenant, name) DO UPDATE SET value = CAST(setting.value AS INTEGER) + 1",
@@ -98,8 +104,8 @@ def load_groups(journal: Journal, tenant: str) -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, Account]]:
-    """Active people and groups of a tenant, and all accounts by login."""
+def load_directory(journal: Journal, tenant: str, at: int = 0) -> tuple[Directory, dict[str, Account]]:
+    """Active people and groups of a tenant, absences that are not over at that time, and all accounts by login."""
     accounts = {
         r[0]: _account(r)
         for r in journal.rows(
@@ -112,7 +118,8 @@ def load_directory(journal: Journal, tenant: str) -> tuple[Directory, dict[str, 
     groups = {g: tuple(m for m in members if m in active) for g, members in load_groups(journal, tenant).items()}
     version = journal.rows("SELECT value FROM setting WHERE tenant=? AND name='directory_version'", (tenant,))
     people = {a.login: a.name for a in accounts.values() if a.active}
-    return Directory(int(version[0][0]) if version else 0, groups, people), accounts
+    away = facts_of(list_absences(journal, tenant, after=at))
+    return Directory(int(version[0][0]) if version else 0, groups, people, away), accounts
 
 
 def hash_secret(secret: str) -> str:

@@ -33,7 +33,7 @@ class Visit:
     @property
     def actor(self) -> Actor:
         """The person as the engine records them."""
-        return Actor("person", self.person.login, self.person.name, "web")
+        return Actor("person", self.person.login, self.person.name, "web", self.person.session_id)
 
     @property
     def form_token(self) -> str:

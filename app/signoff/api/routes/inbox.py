@@ -51,6 +51,7 @@ def decide(run_id: str, step: str, body: Decision, signoff: Face, person: Caller
         shown_digest=body.shown_digest,
         to=body.to,
         values=body.values,
+        on_behalf_of=body.on_behalf_of,
         idempotency_key=key,
     )
 
@@ -82,6 +83,7 @@ def submit(run_id: str, step: str, body: Submission, signoff: Face, person: Call
         body.values,
         generation=body.generation,
         shown_digest=body.shown_digest,
+        on_behalf_of=body.on_behalf_of,
         idempotency_key=key,
     )
 
@@ -99,6 +101,7 @@ def send_back(run_id: str, step: str, body: Return, signoff: Face, person: Calle
         generation=body.generation,
         shown_digest=body.shown_digest,
         to=body.to,
+        on_behalf_of=body.on_behalf_of,
         idempotency_key=key,
     )
 

@@ -235,6 +235,10 @@ def edit_input(
     operate("edit_input", run_id, login, data, reason, input=read_json(input, "The input"))
 
 
+def _note(item: InboxItem) -> str:
+    return item.why_not or (f"for {item.on_behalf_of_name}, who is absent" if item.on_behalf_of else "")
+
+
 @explains_errors
 def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
     """List the approvals and forms that wait for a person."""
@@ -244,7 +248,7 @@ def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> N
         print_json(page)
     else:
         rows = [
-            (i.run_id, i.step, i.kind, i.label, json.dumps(i.shown, ensure_ascii=False), i.started_by, i.why_not)
+            (i.run_id, i.step, i.kind, i.label, json.dumps(i.shown, ensure_ascii=False), i.started_by, _note(i))
             for i in page.items
         ]
         print_table(("run", "step", "kind", "label", "shown", "asked by", "note"), rows, "Nothing waits for you.")
@@ -266,6 +270,7 @@ def _decide(
                 generation=task.generation,
                 shown_digest=task.shown_digest,
                 to=to,
+                on_behalf_of=task.on_behalf_of,
             )
             say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
             return
@@ -280,6 +285,7 @@ def _decide(
             shown_digest=task.shown_digest if task else "",
             to=to,
             values=read_json(values, "The values") if values else None,
+            on_behalf_of=task.on_behalf_of if task else "",
         )
         say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 
@@ -365,6 +371,7 @@ def submit(
             read_json(values, "The values"),
             generation=task.generation if task else 1,
             shown_digest=task.shown_digest if task else "",
+            on_behalf_of=task.on_behalf_of if task else "",
         )
         say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 

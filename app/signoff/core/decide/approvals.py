@@ -14,8 +14,10 @@ from signoff.core.decide.asking import (
     asked_of,
     authority_of,
     changed_meanwhile,
+    delegation,
     may_not_answer,
     not_now,
+    voter_of,
 )
 from signoff.core.decide.build import Build
 from signoff.core.decide.forms import wrong_values
@@ -90,8 +92,17 @@ def _record(build: Build, command: Decide, values: dict[str, Any]) -> None:
             definition_digest=build.plan.digest,
             form_digest=form_digest(build.plan, command.step),
             zone=build.plan.definition.policies.zone,
+            on_behalf_of=_spelled(build, command),
+            delegation=delegation(build, command),
+            signed_in=command.signed_in,
         )
     )
+
+
+def _spelled(build: Build, command: Decide) -> str:
+    """Whom it is decided for, as the roster spells them."""
+    roster = asked_of(build.state.steps[command.step]).roster
+    return (find_person(command.on_behalf_of, roster) or "") if command.on_behalf_of else ""
 
 
 def _settles_at_first_rejection(build: Build, step_id: str, asked: ApprovalState) -> bool:
@@ -178,7 +189,7 @@ def _values(build: Build, command: Decide) -> tuple[dict[str, Any], Rejection | 
 
 def _same_as_before(command: Decide, step: StepState) -> bool:
     votes = step.approval.votes if step.approval else ()
-    return any(same_person(v.person, command.actor.id) and v.outcome == command.outcome for v in votes)
+    return any(same_person(v.person, voter_of(command)) and v.outcome == command.outcome for v in votes)
 
 
 def _bad_form(build: Build, command: Decide) -> Rejection | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from signoff.core.answering import DECIDING, answered, barred, closed, words_of
+from signoff.core.answering import DECIDING, answered, barred, barred_from_standing_in, closed, words_of
 from signoff.core.commands import Decide, ReturnForm, SubmitForm
 from signoff.core.decide.build import Build
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.quorum import find_person, same_person
 from signoff.core.rejection import Rejection
+from signoff.core.standing_in import Delegation, delegation_of, not_standing_in
 from signoff.core.states import ApprovalState, StepState
 
 Answer = Decide | SubmitForm | ReturnForm
@@ -26,13 +27,34 @@ def may_not_answer(build: Build, answer: Answer, step: StepState) -> Rejection |
     if answer.actor.kind != "person":
         label, words = build.plan.label(answer.step), words_of(build.plan, answer.step)
         return Rejection("not_a_person", f"Only a person can {words.do} '{label}'.", "Sign in as a person.")
-    return barred(build.plan, build.state, answer.step, answer.actor.id, build.facts.directory.people)
+    plan, state, people, who = build.plan, build.state, build.facts.directory.people, answer.actor.id
+    if not answer.on_behalf_of:
+        return barred(plan, state, answer.step, who, people)
+    if delegation(build, answer) is None:
+        name = people.get(find_person(answer.on_behalf_of, people) or "", answer.on_behalf_of[:60])
+        return not_standing_in(name, plan.label(answer.step))
+    return barred(plan, state, answer.step, answer.on_behalf_of, people) or barred_from_standing_in(
+        plan, state, answer.step, answer.on_behalf_of, who
+    )
+
+
+def delegation(build: Build, answer: Answer) -> Delegation | None:
+    """By what right somebody answers for somebody else; None where they answer for themselves, or have none."""
+    if not answer.on_behalf_of:
+        return None
+    return delegation_of(build.facts.directory, answer.actor.id, answer.on_behalf_of, build.now)
+
+
+def voter_of(answer: Answer) -> str:
+    """Login of the person whose answer it is."""
+    return answer.on_behalf_of or answer.actor.id
 
 
 def not_now(build: Build, answer: Answer, *, same: bool) -> Rejection | None:
     """Answered before (by this person: `same` in the same way), over, paused, or too late."""
+    by = answer.actor.id if answer.on_behalf_of else ""
     return answered(
-        build.plan, build.state, answer.step, answer.actor.id, same=same, generation=answer.generation
+        build.plan, build.state, answer.step, voter_of(answer), same=same, generation=answer.generation, by=by
     ) or closed(build.plan, build.state, answer.step, build.now)
 
 
@@ -52,7 +74,7 @@ def authority_of(build: Build, answer: Answer) -> str:
     """Why this person may answer, from today's directory."""
     config = build.plan.steps[answer.step].config
     assert isinstance(config, ApprovalConfig | FormConfig)
-    who, groups = answer.actor.id, build.facts.directory.groups
+    who, groups = voter_of(answer), build.facts.directory.groups
     asked = build.state.steps[answer.step].approval
     named, people = config.groups, config.people
     if isinstance(config, ApprovalConfig):

@@ -12,6 +12,7 @@ from signoff.core.decide.asking import (
     asked_of,
     authority_of,
     changed_meanwhile,
+    delegation,
     may_not_answer,
     not_now,
 )
@@ -57,6 +58,9 @@ def submit(build: Build, command: SubmitForm) -> Rejection | None:
             definition_digest=build.plan.digest,
             form_digest=form_digest(build.plan, command.step),
             zone=build.plan.definition.policies.zone,
+            on_behalf_of=command.on_behalf_of,
+            delegation=delegation(build, command),
+            signed_in=command.signed_in,
         )
     )
     after(build, command.step)

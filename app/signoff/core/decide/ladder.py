@@ -117,6 +117,7 @@ def _who_can(build: Build, step_id: str, asked: ApprovalState, people: Sequence[
         p
         for p in people
         if not find_person(p, asked.roster)
+        and not find_person(p, [v.human for v in asked.votes])
         and not find_person(p, earlier)
         and (asked.requester_may_decide or not same_person(p, state.started_by))
     )

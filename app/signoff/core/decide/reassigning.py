@@ -124,6 +124,9 @@ def _bad_addition(
         if find_person(p, _everybody(asked)):
             message = f"Expected to {wanted}, but {name} is already asked there."
             return Rejection("already_asked", message, "Nothing to do.")
+        if find_person(p, [v.human for v in asked.votes]):
+            message = f"Expected to {wanted}, but {name} has decided it for somebody else already."
+            return Rejection("decided_before", message, "Choose somebody else.")
         if command.actor.kind == "person" and same_person(p, command.actor.id):
             message = f"Expected to {wanted}, but nobody puts themselves among those who answer."
             return Rejection("own_assignment", message, "Ask another operator.")
@@ -164,7 +167,8 @@ def withdraw(build: Build, command: c.WithdrawVote) -> Rejection | None:
     label, who = build.plan.label(command.step), command.actor.id
     if command.actor.kind != "person":
         return Rejection("not_a_person", f"Only a person can withdraw a vote on '{label}'.", "Sign in as a person.")
-    if step.approval and not find_person(who, step.approval.roster):
+    gave = step.approval is not None and any(same_person(v.human, who) for v in step.approval.votes)
+    if step.approval and not gave and not find_person(who, step.approval.roster):
         message = f"You are not among those who may decide '{label}'."
         return Rejection("not_an_approver", message, "Ask an approver.")
     refused = settled_before(build.plan, build.state, command.step) or closed(
@@ -173,14 +177,15 @@ def withdraw(build: Build, command: c.WithdrawVote) -> Rejection | None:
     if refused:
         return refused
     assert step.approval is not None
-    if not any(same_person(v.person, who) for v in step.approval.votes):
+    if not gave:
         message = f"You have not decided '{label}', so there is nothing to withdraw."
         return Rejection("no_vote", message, "Nothing to do.", evidence=False)
     if command.generation != step.generation:
         message = f"'{label}' changed while you were reading it."
         return Rejection("changed_meanwhile", message, "Read it again.")
     if step.approval.in_sequence and any(
-        find_person(who, c) for c in counted(step.approval)[: stage_of(step.approval)]
+        find_person(who, [v.human for v in step.approval.votes if v.person in c])
+        for c in counted(step.approval)[: stage_of(step.approval)]
     ):
         message = f"'{label}' has gone on since you approved it, so your vote stays."
         return Rejection("stage_passed", message, "Ask those who decide now to reject or return it.", evidence=False)

@@ -10,6 +10,7 @@ from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.rejection import Rejection
+from signoff.core.standing_in import delegation_of
 from signoff.core.states import StepState, StepStatus
 
 RETURNED = "returned"
@@ -77,6 +78,11 @@ def send_back(build: Build, command: Returning, *, shown_digest: str = "", autho
             rounds=tuple((i, steps[i].generation + 1, steps[i].round + 1) for i in again),
             shown_digest=shown_digest,
             authority=authority,
+            on_behalf_of=command.on_behalf_of,
+            delegation=delegation_of(build.facts.directory, command.actor.id, command.on_behalf_of, build.now)
+            if command.on_behalf_of
+            else None,
+            signed_in=command.signed_in if isinstance(command, ReturnForm) else None,
             link=command.link if isinstance(command, ReturnForm) else "",
         )
     )

@@ -72,17 +72,25 @@ def decided(plan: Plan, state: RunState, event: e.DecisionRecorded) -> RunState:
     """One more vote; the step's clock goes on."""
     step = state.steps[event.step]
     assert step.approval is not None
-    person = find_person(event.actor.id, step.approval.roster) or event.actor.id
-    vote = Vote(person, event.actor.shown, event.outcome, event.comment, event.at, event.actor.channel, event.values)
+    person, name, by = _voter(event, step.approval)
+    vote = Vote(person, name, event.outcome, event.comment, event.at, event.actor.channel, event.values, by)
     approval = altered(step.approval, votes=(*step.approval.votes, vote))
     return with_step(state, event.step, event.at, approval=approval, timer=step.timer, due=step.due)
+
+
+def _voter(event: e.DecisionRecorded | e.FormSubmitted, asked: ApprovalState) -> tuple[str, str, str]:
+    """Whose vote it is as the roster spells them, the name that is shown, and who gave it for them ("" themselves)."""
+    if not event.delegation:
+        return find_person(event.actor.id, asked.roster) or event.actor.id, event.actor.shown, ""
+    person = find_person(event.on_behalf_of, asked.roster) or event.on_behalf_of
+    return person, f"{event.actor.shown} (for {event.delegation.name})", event.actor.id
 
 
 def vote_withdrawn(plan: Plan, state: RunState, event: e.VoteWithdrawn) -> RunState:
     """One vote fewer; the step's clock goes on."""
     step = state.steps[event.step]
     assert step.approval is not None
-    left = tuple(v for v in step.approval.votes if not same_person(v.person, event.actor.id))
+    left = tuple(v for v in step.approval.votes if not same_person(v.human, event.actor.id))
     return with_step(
         state, event.step, event.at, approval=altered(step.approval, votes=left), timer=step.timer, due=step.due
     )
@@ -123,8 +131,8 @@ def submitted(plan: Plan, state: RunState, event: e.FormSubmitted) -> RunState:
     """The step has its output; who gave it is kept like a vote."""
     asked = state.steps[event.step].approval
     assert asked is not None
-    person = find_person(event.actor.id, asked.roster) or event.actor.id
-    vote = Vote(person, event.actor.shown, "submitted", "", event.at, event.actor.channel)
+    person, name, by = _voter(event, asked)
+    vote = Vote(person, name, "submitted", "", event.at, event.actor.channel, by=by)
     state = altered(state, outputs={**state.outputs, event.step: event.output})
     return with_step(
         state,

@@ -192,12 +192,13 @@ class ApprovalRecord:
     opened: dict[str, Any]
     kind: str
     state: RunState
+    login: str = ""
 
 
 _APPROVAL = (
     "SELECT a.id, r.public_id, r.version_id, d.name, v.version, v.digest, r.started_by, r.business_key,"
     " a.step, a.label, a.generation, a.round, a.instructions, a.shown_digest, a.required, a.given, a.opened_at,"
-    f" a.due, a.status, {_DATA}, a.kind, r.snapshot, a.run, e.seq FROM approval_person m"
+    f" a.due, a.status, {_DATA}, a.kind, r.snapshot, a.run, e.seq, m.login FROM approval_person m"
     " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
     " JOIN definition_version v ON v.id = r.version_id JOIN definition d ON d.id = v.definition_id"
     " JOIN event e ON e.run = a.run AND e.seq = a.opened_seq LEFT JOIN payload p ON p.id = e.payload_id"
@@ -207,21 +208,22 @@ _APPROVAL = (
 def _approvals(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[ApprovalRecord]:
     found = []
     for row in rows:
-        data, kind, snapshot, run, seq = row[19:]
+        data, kind, snapshot, run, seq, login = row[19:]
         opened = reader.bodies.load(run, f"event {seq}", data) or {}
         state = decode_snapshot(reader.bodies.load(run, "snapshot", snapshot), ())
-        found.append(ApprovalRecord(*(*row[:19], opened, kind, state)))
+        found.append(ApprovalRecord(*(*row[:19], opened, kind, state, login)))
     return found
 
 
-def list_inbox(reader: Reader, tenant: str, login: str, *, after: int, limit: int) -> list[ApprovalRecord]:
-    """Open approvals of a person, oldest first; `after` is the id of the last one seen."""
+def list_inbox(reader: Reader, tenant: str, logins: Sequence[str], *, after: int, limit: int) -> list[ApprovalRecord]:
+    """Open approvals of any of these people, oldest first; `after` is the id of the last one seen."""
+    marks = ",".join("?" * len(logins))
     return _approvals(
         reader,
         reader.rows(
-            f"{_APPROVAL} WHERE m.tenant=? AND m.login=? AND m.open=1 AND m.approval_id > ?"
-            " ORDER BY m.approval_id LIMIT ?",
-            (tenant, login, after, limit),
+            f"{_APPROVAL} WHERE m.tenant=? AND m.login IN ({marks}) AND m.open=1 AND m.approval_id > ?"
+            " ORDER BY m.approval_id, m.login LIMIT ?",
+            (tenant, *logins, after, limit),
         ),
     )
 

@@ -47,7 +47,9 @@ def inbox_page(visitor: Visitor, _: dict[str, str]) -> Any:
 def _row(item: InboxItem, asker: str) -> tuple[object, ...]:
     now = datetime.now(UTC)
     due = Safe(f'<span title="{esc(item.due)}">{esc(until(item.due, now))}</span>') if item.due else "–"
-    own = "" if item.may_decide else Safe(f'<div class="soft small">{esc(item.why_not)}</div>')
+    behalf = f"for {item.on_behalf_of_name}, who is absent" if item.on_behalf_of else ""
+    own = Safe(f'<div class="soft small">{esc(behalf)}</div>') if behalf and item.may_decide else ""
+    own = own if item.may_decide else Safe(f'<div class="soft small">{esc(item.why_not)}</div>')
     key = Safe(f'<div class="soft small">{label(item.business_key)}</div>') if item.business_key else ""
     what = Safe(f"{link(_path(item), Safe(f'<b>{label(item.label)}</b>'))}{key}{own}")
     return what, Safe(label(item.title)), Safe(label(asker)), Safe(moment(item.opened_at, now)), due

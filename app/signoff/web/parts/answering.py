@@ -55,7 +55,8 @@ def task_form(item: InboxItem, token: str, *, by_link: bool = False) -> str:
         withdrawing = _withdrawing(item, token) if item.may_withdraw else ""
         return f"{notice(item.why_not or 'You may not answer this.', 'warning')}{withdrawing}"
     form = filling_form if item.kind == "form" else deciding_form
-    return form(item, token, by_link=by_link)
+    whom = f"You answer on behalf of {item.on_behalf_of_name}, who is absent. Both names go into the history."
+    return f"{notice(whom) if item.on_behalf_of else ''}{form(item, token, by_link=by_link)}"
 
 
 def _withdrawing(item: InboxItem, token: str) -> str:

@@ -47,6 +47,7 @@ def filling_form(
         "shown_digest": item.shown_digest,
         "key": secrets.token_urlsafe(18),
         **({"by_link": "yes"} if by_link else {}),
+        **({"on_behalf_of": item.on_behalf_of} if item.on_behalf_of else {}),
     }
     parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
     for f in item.fields:

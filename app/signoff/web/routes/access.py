@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from signoff import errors
 from signoff.web.escape import esc, label
+from signoff.web.parts.absences import absences_card, own_absences_card
 from signoff.web.parts.access import people_card, secret_card, sessions_card, tokens_card
 from signoff.web.plain import answer_page, plain_page, status_of
 from signoff.web.session import Visit, is_form_token
@@ -90,6 +91,7 @@ def _account(site: Site, request: Request, visit: Visit, first: str = "") -> Res
     tokens = queries.list_tokens(site.tenant, person.login)
     body = f"""<h1>{label(person.name)}</h1><p class="soft">{esc(person.login)} · {esc(roles)}</p>{admin}{first}
 {sessions_card(queries.list_sessions(person), token)}
+{_absences(site, visit)}
 {tokens_card(tokens, [person], token, action="/account/tokens", title="Your tokens for programs")}"""
     return plain_page(request, "Your account", body, wide=True, roomy=True)
 
@@ -102,9 +104,37 @@ def _people(site: Site, request: Request, visit: Visit, first: str = "") -> Resp
     names = {p.login for p in services}
     tokens = [t for t in site.signoff.queries.list_tokens(site.tenant) if t.login in names or t.status == "good"]
     token = visit.form_token
+    every = absences_card(site.signoff.queries.list_absences(site.tenant), everybody, token)
     body = f"""<h1>Accounts</h1>{first}{people_card(everybody, token)}
+{every if "save_person" in visit.person.may else ""}
 {tokens_card(tokens, services, token, action="/people/tokens", title="Tokens of programs")}"""
     return plain_page(request, "Accounts", body, wide=True, roomy=True)
+
+
+def _absences(site: Site, visit: Visit) -> str:
+    """When oneself is absent and who decides then, and for whom one decides."""
+    queries, login = site.signoff.queries, visit.person.login
+    own = queries.list_absences(site.tenant, person=login)
+    others = queries.list_absences(site.tenant, delegate=login)
+    people = [p for p in queries.list_people(site.tenant) if p.active and p.kind == "person" and p.login != login]
+    return own_absences_card(own, others, people, visit.form_token)
+
+
+def _set_absence(site: Site, request: Request, visit: Visit, form: Form) -> Response:
+    args = {n: value for n in ("person", "delegate", "reason") if (value := _one(form, n))}
+    for name, hour in (("begins", "00:00"), ("ends", "23:59:59")):
+        if day := _one(form, name):
+            args[name] = f"{day}T{hour}+00:00" if len(day) == 10 else day
+    site.signoff.do("set_absence", visit.actor, site.tenant, **args)
+    return RedirectResponse("/people" if request.url.path.startswith("/people") else "/account", 303)
+
+
+def _revoke_absence(site: Site, request: Request, visit: Visit, form: Form) -> Response:
+    number = _one(form, "id")
+    if not number.isdecimal() or len(number) > 15:
+        raise errors.NotFound("There is no such absence.", remedy="Look into the list.")
+    site.signoff.do("revoke_absence", visit.actor, site.tenant, id=int(number), reason=_one(form, "reason"))
+    return RedirectResponse("/people" if request.url.path.startswith("/people") else "/account", 303)
 
 
 def _end_sessions(site: Site, request: Request, visit: Visit, form: Form) -> Response:
@@ -153,6 +183,10 @@ def _open_or_close(site: Site, request: Request, visit: Visit, form: Form) -> Re
 
 _WORK: dict[str, Work] = {
     "/account/sessions": _end_sessions,
+    "/account/absences": _set_absence,
+    "/account/absences/revoke": _revoke_absence,
+    "/people/absences": _set_absence,
+    "/people/absences/revoke": _revoke_absence,
     "/account/tokens": _make_token,
     "/account/tokens/revoke": _revoke_token,
     "/people": _save_person,

@@ -34,6 +34,7 @@ class Decision(BaseModel):
     key: str = Field(min_length=8, max_length=200)
     comment: str = Field("", max_length=8_000)  # the page allows 4,000; browsers send two characters per new line
     by_link: str = Field("", max_length=10)
+    on_behalf_of: str = Field("", max_length=200)
 
 
 class Withdrawal(BaseModel):
@@ -128,6 +129,7 @@ def _send(
         shown_digest=form.shown_digest,
         to=to,
         values=values,
+        on_behalf_of=form.on_behalf_of,
         link=came.link,
         idempotency_key=f"web:{came.actor.id}:{form.key}",
     )

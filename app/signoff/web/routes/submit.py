@@ -109,6 +109,7 @@ def _submit(site: Site, came: Came, item: InboxItem, sent: Mapping[str, str], fi
         generation=int(sent["generation"]),
         shown_digest=sent.get("shown_digest", "")[:200],
         link=came.link,
+        on_behalf_of=sent.get("on_behalf_of", "")[:200],
         idempotency_key=_key(came, sent),
     )
 
@@ -124,6 +125,7 @@ def _send_back(site: Site, came: Came, item: InboxItem, sent: Mapping[str, str],
         shown_digest=sent.get("shown_digest", "")[:200],
         to=to,
         link=came.link,
+        on_behalf_of=sent.get("on_behalf_of", "")[:200],
         idempotency_key=_key(came, sent),
     )
 
