@@ -48,12 +48,12 @@ class Cast:
             (6, self.fire),
             (2, self.relay),
             (2, self.people),
-            (1, self.absence),
             (2, self.draft),
             (2, self.publish),
             (5, self.again),
             (2, self.look),
             (1, self.nonsense),
+            (1, self.absence),
         ]
 
     def _keyed(self, ask: Ask) -> Ask:
@@ -283,7 +283,7 @@ class Cast:
             number, who = dice.choice(self.absences)
             return [self._keyed(Ask("revoke_absence", person(who), {"id": number}))]
         who, delegate = dice.sample(("ann", "bob", "cem", "eve", "dan"), 2)
-        delegate = "eve" if who != "eve" and dice.random() < 0.7 else delegate
+        delegate = dice.choice([x for x in ("eve", "eve", "dan", delegate) if x != who])
         ends = self.world.clock.now() + timedelta(seconds=dice.choice((30, 120, 600)))
         args = {"delegate": delegate, "ends": ends.isoformat()}
         ask = Ask("set_absence", person(who), args)

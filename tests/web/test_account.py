@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import httpx2
 import pytest
@@ -44,6 +45,56 @@ def test_a_token_is_shown_once_and_works(visit: Visitors, office: Office) -> Non
     page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("revoked", exact=True)).to_be_visible()
     assert httpx2.get(f"{office.address}/api/runs", headers=headers).status_code == 401
+
+
+def test_somebody_decides_for_me_while_i_am_away(visit: Visitors, office: Office) -> None:
+    office.running.save_person("eve", name="Eve <i>deputy</i>", roles=("approver",), password="demo")
+    run_id = office.waiting_run()
+    page = visit("max", "/inbox")
+    page.goto(f"{office.address}/account")
+    page.get_by_text("Record an absence").click()
+    page.get_by_label("Last day").fill("2099-12-31")
+    page.get_by_label("Who decides meanwhile").select_option("eve")
+    page.get_by_label("Reason").fill("Sabbatical")
+    visit.expected = ("422",)
+    page.get_by_role("button", name="Record it").click()
+    expect(page.get_by_text("lasts 400 days at most")).to_be_visible()
+    page.goto(f"{office.address}/account")
+    page.get_by_text("Record an absence").click()
+    last = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    page.get_by_label("Last day").fill(last)
+    page.get_by_label("Who decides meanwhile").select_option("eve")
+    page.get_by_label("Reason").fill("Holiday")
+    page.get_by_role("button", name="Record it").click()
+    expect(page.get_by_role("table", name="Your absences")).to_contain_text("Eve <i>deputy</i>")
+
+    eve = visit("eve", "/inbox")
+    expect(eve.get_by_text("for Max (manager), who is absent")).to_be_visible()
+    visit.go(eve, f"/inbox/{run_id}/approve")
+    expect(eve.get_by_text("You answer on behalf of Max (manager), who is absent.")).to_be_visible()
+    eve.get_by_role("button", name="Approve").click()
+    expect(eve.get_by_role("heading", name="Approved")).to_be_visible()
+    visit.go(eve, f"/runs/{run_id}")
+    story = eve.get_by_role("list", name="History")
+    expect(story).to_contain_text("Eve <i>deputy</i> on behalf of Max (manager) approved")
+
+    page.goto(f"{office.address}/account")
+    page.get_by_role("table", name="Your absences").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("You have recorded no absence.")).to_be_visible()
+    root = visit("root", "/inbox")
+    root.goto(f"{office.address}/people")
+    root.get_by_text("Record an absence of somebody").click()
+    form = root.locator("details", has_text="Record an absence of somebody")
+    form.get_by_label("Who is absent").select_option("mia")
+    form.get_by_label("Last day").fill(last)
+    form.get_by_label("Who decides meanwhile").select_option("eve")
+    form.get_by_label("Reason").fill("Ill")
+    form.get_by_role("button", name="Record it").click()
+    table = root.get_by_role("table", name="Absences")
+    expect(table).to_contain_text("Ill")
+    table.get_by_label("Reason for revoking").fill("Well again")
+    table.get_by_role("button", name="Revoke").click()
+    expect(root.get_by_text("Nobody has recorded an absence.")).to_be_visible()
 
 
 def test_signing_out_everywhere_closes_every_page(visit: Visitors, office: Office) -> None:

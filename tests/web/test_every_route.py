@@ -40,6 +40,10 @@ POSTS: dict[str, dict[str, Any]] = {
     "/people/tokens/revoke": {"id": 4711},
     "/account/tokens": {"name": "x", "days": 1, "scope": "erase_run"},
     "/account/tokens/revoke": {"id": 4711},
+    "/account/absences": {"delegate": "ghost", "ends": "2100-01-01"},
+    "/account/absences/revoke": {"id": 4711},
+    "/people/absences": {"person": "ada", "delegate": "ghost", "ends": "2100-01-01", "reason": "x"},
+    "/people/absences/revoke": {"id": 4711, "reason": "x"},
 }
 ADMINISTER = {"/people", "/people/active"}
 

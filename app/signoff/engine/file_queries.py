@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from signoff.engine.absence_queries import AbsenceQueries
 from signoff.engine.views import Person
 from signoff.errors import NotFound
 from signoff.store.files import FileStore, list_holders
 from signoff.store.reads import runs as r
-from signoff.store.reads.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,9 @@ class FileView:
     path: Path
 
 
-class FileQueries:
+class FileQueries(AbsenceQueries):
     """Mixed into `Queries`, which owns the reader."""
 
-    _reader: Reader
     files: FileStore
 
     def get_file(self, person: Person, digest: str, name: str = "") -> FileView:
@@ -36,11 +35,13 @@ class FileQueries:
             NotFound: there is none; foreign ones look the same.
         """
         only = None if "read_all_runs" in person.may else person.login
+        away = self.absences_now(person.tenant, person.login)
         holders = list_holders(self._reader, person.tenant, digest)
         holders.sort(key=lambda a: a.name != name)
         for a in holders:
             if a.run_id:
                 seen = r.find_run(self._reader, person.tenant, a.run_id, only) is not None
+                seen = seen or any(r.is_asked(self._reader, person.tenant, a.run_id, x.person) for x in away)
             else:
                 seen = a.uploaded_by == person.login
             if seen and "read_runs" in person.may:

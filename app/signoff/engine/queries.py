@@ -157,7 +157,8 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
         found = r.find_run(self._reader, tenant, run_id, only_for(reader))
         away = self.absences_now(tenant, reader.login) if reader else ()
         for a in away if found is None else ():  # who decides for somebody may see what they are asked
-            found = found or r.find_run(self._reader, tenant, run_id, a.person)
+            if found is None and r.is_asked(self._reader, tenant, run_id, a.person):
+                found = r.find_run(self._reader, tenant, run_id)
         if found is None:
             raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
         record, state = found

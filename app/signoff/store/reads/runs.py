@@ -142,6 +142,16 @@ def find_run(
     return found, state
 
 
+def is_asked(reader: Reader, tenant: str, public_id: str, login: str) -> bool:
+    """Whether an answer of this person is awaited somewhere in the run."""
+    found = reader.one(
+        "SELECT 1 FROM approval_person m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.public_id=?",
+        (tenant, login, public_id),
+    )
+    return found is not None
+
+
 def list_events(
     reader: Reader, tenant: str, public_id: str, after: int, limit: int
 ) -> list[tuple[int, int, Event, dict[str, Any]]]:
