@@ -156,3 +156,19 @@ def test_an_engine_that_was_replaced_learns_it_and_ends(office: Office) -> None:
     assert runs(office) == 1, "it still reads"
     taken.close()
     other.dispose()
+
+
+def test_an_engine_that_was_away_while_another_wrote_does_not_go_on_with_what_it_knows(office: Office) -> None:
+    office.start("buy")
+    terminate(office.folder)
+    other = open_database(load_store(office.folder))
+    between = open_writing(other, 5.0)
+    between.begin()
+    between.close()  # the lock is free again, but what the first one keeps in memory may be old
+    with pytest.raises(Unavailable, match="Another engine has taken over"):
+        office.start("buy")
+    assert writing_of(office).is_replaced
+    again = open_writing(other, 5.0)  # and it has let go of the lock
+    again.close()
+    other.dispose()
+    assert runs(office) == 1

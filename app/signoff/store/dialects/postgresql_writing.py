@@ -81,7 +81,7 @@ class WriteConnection:
             raise _replaced()
         if not self._is_alive():
             self._reconnect()
-            self._marks = False  # another engine may have been here, and forgotten our number
+            self._nobody_was_here()
         self._used_at = self._clock()
         self._lost = False
         if not self._marks and self._has_settings():
@@ -198,15 +198,23 @@ class WriteConnection:
     def _came_through(self) -> bool:
         """Whether the commit that was under way was done; asked under the lock, so that nothing is under way."""
         try:
-            self._marks = False
             self._reconnect(OUTCOME_S)
-            found = self.cursor.execute(_MARKED, (self._name,)).fetchone()
-            self._raw.rollback()
+            found = self._nobody_was_here()
         except Exception as error:
             raise _uncertain() from error
+        return found == str(self._number)
+
+    def _nobody_was_here(self) -> str:
+        """Our number, under the lock again. Another engine forgets it when it begins, and made what we know stale."""
+        if not self._marks:
+            return ""
+        found = self.cursor.execute(_MARKED, (self._name,)).fetchone()
+        self._raw.rollback()
         if found is None:
-            raise _uncertain()
-        return bool(found[0] == str(self._number))
+            self.is_replaced = True
+            self._drop()
+            raise _replaced()
+        return str(found[0])
 
     def _has_settings(self) -> bool:
         found = self.cursor.execute("SELECT to_regclass('setting')", ()).fetchone()[0]
