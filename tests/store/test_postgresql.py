@@ -18,6 +18,7 @@ from signoff.errors import ConfigurationFault, StoreFault, Unavailable
 from signoff.store.database import open_database, shown
 from signoff.store.dialects import postgresql
 from signoff.store.dialects.postgresql import assert_durable, open_writing, translated
+from signoff.store.dialects.postgresql_copy import LEAST_ROWS, split
 from signoff.store.health import database_findings, library_findings
 from signoff.store.migrate import current_revision, newest_revision, upgrade
 from signoff.store.tables import metadata
@@ -210,3 +211,39 @@ def test_the_doctor_names_the_server_and_no_password(url: str) -> None:
     for fine, sentence in (*library_findings(dead), *database_findings(dead, shown(dead))):
         assert not fine
         assert "secret" not in sentence
+
+
+def test_many_rows_go_by_copy_and_those_behind_another_statement_on_their_table_do_not() -> None:
+    insert = "INSERT INTO timer(run, step, kind, generation, attempt, due) VALUES (?,?,?,?,?,?)"
+    many = [(n, "s", "wait", 1, 0, n) for n in range(LEAST_ROWS)]
+    assert split([(insert, many)]) == ([0], [])
+    assert split([(insert, many[1:])]) == ([], [0])
+    assert split([("DELETE FROM timer WHERE run=?", [(1,)]), (insert, many)]) == ([], [0, 1])
+    assert split([(f"{insert} ON CONFLICT DO NOTHING", many)]) == ([], [0])
+    assert split([("INSERT INTO elsewhere(a) VALUES (?)", many)]) == ([], [0])
+
+
+def test_what_goes_by_copy_is_what_goes_one_by_one(database: Engine) -> None:
+    insert = "INSERT INTO event(run, seq, type, version, step, at, data, payload_id) VALUES (?,?,?,?,?,?,?,?)"
+    rows = [(1, n, "x", 1, "ü", 2**53, None if n % 2 else bytes([1, 0, n]), None) for n in range(40)]
+    person = (
+        "INSERT INTO person(tenant, login, name, email, password_hash, roles, active, created_at)"
+        " VALUES (?,?,?,?,?,?,?,?)"
+    )
+    people = [("t", f"p{n}", "", "", "", "", n % 3 == 0, n) for n in range(40)]
+    writing = open_writing(database)
+    try:
+        writing.begin()
+        assert writing.write(writing.cursor, [(insert, rows), (person, people), (person, [("t", "q", *people[0][2:])])])
+        writing.commit()
+        read = "SELECT run, seq, type, version, step, at, data, payload_id FROM event ORDER BY seq"
+        assert writing.cursor.execute(read, ()).fetchall() == rows
+        read = "SELECT * FROM person WHERE login LIKE 'p%' ORDER BY created_at"
+        assert [r[:8] for r in writing.cursor.execute(read, ()).fetchall()] == people
+        writing.rollback()
+        writing.begin()
+        with pytest.raises(psycopg.IntegrityError):
+            writing.write(writing.cursor, [(insert, rows)])
+        writing.rollback()
+    finally:
+        writing.close()

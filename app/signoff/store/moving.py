@@ -104,11 +104,11 @@ def _copy(reading: Writing, writing: Writing, table: Table) -> MovedTable:
         for row in _rows(reading, table):
             page.append(row)
             if len(page) == PAGE:
-                writing.cursor.executemany(insert, page)
+                writing.write(writing.cursor, [(insert, page)])
                 page = []
             yield row
         if page:
-            writing.cursor.executemany(insert, page)
+            writing.write(writing.cursor, [(insert, page)])
 
     return _summary(table, sent())
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from signoff.errors import StoreFault, Unavailable
 from signoff.store.dialects import Batch
+from signoff.store.dialects.postgresql_copy import copy_rows, split
 
 try:
     from psycopg import Error as DriverError
@@ -90,17 +91,19 @@ class WriteConnection:
         return self._connection
 
     def write(self, cursor: Any, batch: Batch) -> list[int]:
-        """Run a batch in one round trip, with the number of the commit."""
-        counted = []
+        """Run a batch: many new rows by COPY, then the rest in one round trip, with the number of the commit."""
+        counts = [0] * len(batch)
+        copied, others = split(batch)
+        for number in copied:
+            counts[number] = copy_rows(self.cursor, *batch[number])
         with self._raw.pipeline():
-            for statement, rows in batch:
-                own = self._raw.cursor()
-                own.executemany(statement, rows)
-                counted.append(own)
+            run = [(number, self._raw.cursor().executemany(*batch[number])) for number in others]
             if self._marks:
                 self._number += 1
                 self._raw.cursor().execute(_MARK, (str(self._number), self._name))
-        return [own.rowcount for own in counted]
+        for number, own in run:
+            counts[number] = own.rowcount
+        return counts
 
     def commit(self) -> None:
         """Commit, and find out where the connection broke whether that went through."""
