@@ -119,6 +119,7 @@ def on_a_server(work: Path, options: argparse.Namespace) -> None:
         (version,) = server.query("SHOW server_version")[0]
         before = os.getloadavg()[0]
         rows = compare(work, 0, options.rounds, options.size, server)
+        after = os.getloadavg()[0]
     page = "\n".join(
         [
             "# Benchmarks on PostgreSQL",
@@ -127,8 +128,8 @@ def on_a_server(work: Path, options: argparse.Namespace) -> None:
             "activities; engine, worker and client as processes of their own, against DBOS in one process, each with a",
             "new database on the same server, which shares the machine and its disk with both. `fsync`,",
             "`full_page_writes` and `synchronous_commit` are on.",
-            f"Medians of {options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared, and",
-            f"{before:.1f} processes wanted the {os.cpu_count()} cores before this began, {os.getloadavg()[0]:.1f} at its end.",
+            f"Medians of {options.rounds} interleaved rounds. Only the ratios mean something: the cores are shared,",
+            f"and {before:.1f} processes wanted the {os.cpu_count()} cores before this began, {after:.1f} at its end.",
             "",
             f"Machine: {machine()}. PostgreSQL {version}. {versions('signoff', 'psycopg', 'sqlalchemy')}.",
             "",
