@@ -12,6 +12,7 @@ from signoff.core.states import RunState, RunStatus, StepState, StepStatus, Time
 from signoff.store.leases import list_due, list_expired, list_outbox
 from signoff.store.times import to_micros
 from tests.simulation.ask import RELAY, RESCUER, SETUP, TIMERS, Ask, is_over, person
+from tests.simulation.deputies import Deputies
 from tests.simulation.documents import CHILD, draw_document, draw_input
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Cast:
         self.changes: dict[str, int] = {}
         self.absences: list[tuple[int, str]] = []
         self.delegates: dict[str, str] = {}
+        self.deputies = Deputies(self)
 
     def weighted(self) -> list[tuple[int, Acts]]:
         """Chances of each actor to be next."""
@@ -54,9 +56,10 @@ class Cast:
             (2, self.look),
             (1, self.nonsense),
             (1, self.absence),
+            *([(3, self.deputies.act)] if self.world.seed % 2 else []),
         ]
 
-    def _keyed(self, ask: Ask) -> Ask:
+    def keyed(self, ask: Ask) -> Ask:
         """A client's request: sent again with the same key until it is answered."""
         ask.key = f"k{self.world.number()}"
 
@@ -94,7 +97,7 @@ class Cast:
         if name not in self.drafts:
             create = Ask("create_draft", person("pia"), {"name": name, "document": document})
             create.heard = lambda answer: self.drafts.setdefault(name, 1)
-            return [self._keyed(create)]
+            return [self.keyed(create)]
         based_on = self.drafts[name] - (self.dice.random() < 0.2)
         save = Ask("save_draft", person("pia"), {"name": name, "document": document, "based_on": based_on})
 
@@ -103,7 +106,7 @@ class Cast:
                 self.drafts[name] = max(self.drafts[name], answer["ok"]["revision"])
 
         save.heard = heard
-        return [self._keyed(save)]
+        return [self.keyed(save)]
 
     def publish(self) -> list[Ask]:
         if not self.drafts:
@@ -111,7 +114,7 @@ class Cast:
         name = self.dice.choice(sorted(self.drafts))
         ask = Ask("publish", person("pia"), {"name": name, "revision": self.drafts[name]})
         ask.heard = lambda answer: self.published.append(name) if "ok" in answer else None
-        return [self._keyed(ask)]
+        return [self.keyed(ask)]
 
     # Runs
 
@@ -125,7 +128,7 @@ class Cast:
         args: dict[str, Any] = {"definition": self.dice.choice(self.published), "input": draw_input(self.dice)}
         if self.dice.random() < 0.1 * self.world.faults.mischief:
             args["input"] = {"flag": "no"}
-        ask = self._keyed(Ask("start_run", person(who), args))
+        ask = self.keyed(Ask("start_run", person(who), args))
         args["business_key"] = ask.key
         return [ask]
 
@@ -136,7 +139,8 @@ class Cast:
                 self.views[run_id] = ledger.mirror
         return []
 
-    def _view(self, run_id: str) -> RunState:
+    def view(self, run_id: str) -> RunState:
+        """The run as somebody sees it, which may be as it was."""
         mischief = self.world.faults.mischief
         stale = self.views.get(run_id) if self.dice.random() < 0.4 * mischief else None
         return stale or self.world.auditor.state(run_id)
@@ -152,7 +156,7 @@ class Cast:
         asked = [
             (r, i)
             for r in sorted(auditor.runs)
-            for i, s in self._view(r).steps.items()
+            for i, s in self.view(r).steps.items()
             if s.status == "waiting" and s.approval
         ]
         if not asked:
@@ -160,7 +164,7 @@ class Cast:
         run_id, step = dice.choice(asked)
         many = 2 if dice.random() < 0.3 else 1
         return [
-            self.decision(run_id, step, self._view(run_id), dice.choice(("ann", "bob", "cem", "eve")))
+            self.decision(run_id, step, self.view(run_id), dice.choice(("ann", "bob", "cem", "eve")))
             for _ in range(many)
         ]
 
@@ -191,7 +195,7 @@ class Cast:
             who = dice.choice(("dan", "nobody", "ANN", "olga"))
         if dice.random() < 0.1 * mischief:
             args["shown_digest"] = "sha256:" + "0" * 64
-        return self._keyed(Ask("decide", person(who), args))
+        return self.keyed(Ask("decide", person(who), args))
 
     def filling(
         self, run_id: str, step: str, seen: StepState, who: str, config: FormConfig, *, sure: bool = False
@@ -202,16 +206,16 @@ class Cast:
         args["shown_digest"] = seen.approval.shown_digest if seen.approval and dice.random() < 0.8 else ""
         if config.returns_to and not sure and dice.random() < 0.4:
             args |= {"comment": f"c{self.world.number()}", "to": dice.choice(config.returns_to)}
-            return self._keyed(Ask("return_form", person(who), args))
+            return self.keyed(Ask("return_form", person(who), args))
         args["values"] = {"n": self.world.number()}
         if not sure and dice.random() < 0.2 * mischief:
             args["values"] = dice.choice(({}, {"n": -1}, {"n": "many"}, {"m": 1}))
-        return self._keyed(Ask("submit_form", person(who), args))
+        return self.keyed(Ask("submit_form", person(who), args))
 
     def message(self) -> list[Ask]:
         """Somebody outside sends a message: for a step that waits, for one to come, wrong, or once more."""
         dice = self.dice
-        keys = [s.key for r in sorted(self.world.auditor.runs) for s in self._view(r).steps.values() if s.key]
+        keys = [s.key for r in sorted(self.world.auditor.runs) for s in self.view(r).steps.values() if s.key]
         key = dice.choice([*keys, "shared", "5", "50"])
         payload: dict[str, Any] = {"n": dice.choice((1, 2))}
         if dice.random() < 0.1 * self.world.faults.mischief:
@@ -221,14 +225,14 @@ class Cast:
     def signal(self, key: str, payload: dict[str, Any], message: str) -> Ask:
         """A message under its sender's id."""
         args = {"name": "paid", "key": key, "payload": payload, "id": message}
-        return self._keyed(Ask("send_signal", person("dan"), args))
+        return self.keyed(Ask("send_signal", person("dan"), args))
 
     def operate(self) -> list[Ask]:
         """An operator at a random time, looking at something that may be old."""
         run_id = self._any_run()
         if not run_id:
             return []
-        view = self._view(run_id)
+        view = self.view(run_id)
         often = ["pause_run", "resume_run", "resume_run", "retry_step", "retry_step", "replay_dead_letter", "skip_step"]
         do = self.dice.choice((*often, "edit_input", "edit_input", "cancel_run", "terminate_run"))
         doubt = [i for i, s in view.steps.items() if s.status is StepStatus.OUTCOME_UNKNOWN]
@@ -264,7 +268,7 @@ class Cast:
         if do == "edit_input":
             args["input"] = {**draw_input(dice), "extra": 3.0}
         who = "olga" if dice.random() > 0.05 * self.world.faults.mischief else "dan"
-        return self._keyed(Ask(do, person(who), args))
+        return self.keyed(Ask(do, person(who), args))
 
     # People
 
@@ -281,7 +285,7 @@ class Cast:
         dice = self.dice
         if self.absences and dice.random() < 0.3:
             number, who = dice.choice(self.absences)
-            return [self._keyed(Ask("revoke_absence", person(who), {"id": number}))]
+            return [self.keyed(Ask("revoke_absence", person(who), {"id": number}))]
         who, delegate = dice.sample(("ann", "bob", "cem", "eve", "dan"), 2)
         delegate = dice.choice([x for x in ("eve", "eve", "dan", delegate) if x != who])
         ends = self.world.clock.now() + timedelta(seconds=dice.choice((30, 120, 600)))
@@ -294,7 +298,7 @@ class Cast:
                 self.delegates[who] = delegate
 
         ask.heard = heard
-        return [self._keyed(ask)]
+        return [self.keyed(ask)]
 
     def account(self, login: str, active: bool) -> Ask:
         """An administrator changes an account; only the answer tells the auditor who is surely out."""

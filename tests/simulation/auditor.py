@@ -48,6 +48,7 @@ class Auditor:
         self.revisions: dict[tuple[str, int], Any] = {}
         self.versions: dict[tuple[str, int], str] = {}
         self.commits = 0
+        self.limits: dict[str, Any] | None = {}
         self.messages: dict[tuple[str, str, str], tuple[str, str, int]] = {}
         self._plans: dict[int, Plan] = {}
 
@@ -82,6 +83,7 @@ class Auditor:
         """Check the runs that changed, or all."""
         self.commits += 1
         known = {r: x.mirror.sequence for r, x in self.runs.items()}
+        grants = {(r, i): f[-1] for r, x in self.runs.items() for i, f in x.fences.items()}
         seen = set()
         for pk, run_id, version, sequence, status, key in self.rows(
             "SELECT id, public_id, version_id, sequence, status, business_key FROM run ORDER BY id"
@@ -91,6 +93,7 @@ class Auditor:
                 continue
             self._run(pk, run_id, version, sequence, status, key)
         assert set(known) <= seen, "a committed run is gone"
+        self._within_limits(grants)
         for run_id, ledger in self.runs.items():
             for child, step in implied_children(ledger.mirror).items():
                 assert child in self.runs, f"step {step} of {run_id} waits for a run that does not exist"
@@ -106,6 +109,30 @@ class Auditor:
         ):
             waits = next(self.state(r).steps[step] for r, known_pk in self.pks.items() if known_pk == pk)
             assert waits.due is not None, f"step {step} waits for a message that was kept"
+
+    def _within_limits(self, grants: dict[tuple[str, str], int]) -> None:
+        """Where a call was leased in this commit, no more are under way than the limits that surely hold allow."""
+        if not self.limits:
+            return
+        calls = [
+            (ledger.plan.steps[i].config, count)
+            for ledger in self.runs.values()
+            for i, s in ledger.mirror.steps.items()
+            if (count := sum(x.status == "running" for x in s.items.open) if s.items else s.status == "running")
+        ]
+        leased = [
+            ledger.plan.steps[i].config
+            for r, ledger in self.runs.items()
+            for i, f in ledger.fences.items()
+            if f[-1] > grants.get((r, i), 0)
+        ]
+        most = self.limits.get("activities", {}).get("at_once")
+        if leased and most is not None:
+            assert sum(n for _, n in calls) <= most, "more calls at once than the tenant may have"
+        for pool, share in self.limits.get("pools", {}).items():
+            if any(c.pool == pool for c in leased) and "at_once" in share:  # type: ignore[union-attr]
+                under_way = sum(n for c, n in calls if c.pool == pool)  # type: ignore[union-attr]
+                assert under_way <= share["at_once"], f"more calls at once in '{pool}'"
 
     def _run(self, pk: int, run_id: str, version: int, sequence: int, status: str, key: str) -> None:
         ledger = self.runs.get(run_id)

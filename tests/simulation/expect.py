@@ -24,6 +24,8 @@ OPERATIONS: dict[str, type[e.Event]] = {
     "confirm_effect": e.EffectConfirmed,
     "deny_effect": e.EffectDenied,
     "edit_input": e.InputEdited,
+    "complete_step": e.StepCompletedByHand,
+    "reassign_step": e.PeopleReassigned,
 }
 
 
@@ -163,7 +165,7 @@ def _operation(ledger: RunLedger, ask: Ask) -> str:
     step = state.steps.get(str(a.get("step")))
     if ask.do == "replay_dead_letter" and (step is None or step.status is not StepStatus.FAILED):
         return "no dead letter"
-    if step is not None and ask.do in ("retry_step", "skip_step", "replay_dead_letter"):
+    if step is not None and ask.do in ("retry_step", "skip_step", "replay_dead_letter", "complete_step"):
         if seen is not None and step.changed > seen:
             return "the step changed meanwhile"
         if step.status is StepStatus.RUNNING:
@@ -199,6 +201,16 @@ def must_show(auditor: Auditor, ask: Ask, answer: dict[str, Any]) -> None:
         assert isinstance(event, e.DecisionRecorded), "an acknowledged decision is not there"
         got = (event.step, event.generation, event.outcome, person_key(event.actor.id))
         assert got == (a["step"], a["generation"], a["outcome"], person_key(ask.actor.id)), "recorded as something else"
+    elif ask.do == "withdraw_vote":
+        event = auditor.runs[a["run_id"]].said.get((e.VoteWithdrawn, a["comment"]))
+        assert isinstance(event, e.VoteWithdrawn), "an acknowledged withdrawal is not there"
+        assert person_key(event.actor.id) == person_key(ask.actor.id)
+    elif ask.do == "bulk":
+        kinds = (OPERATIONS[a["command"]], *OF_UNDOING.get(a["command"], ()))
+        for one in answer["ok"]["results"]:
+            words = f"{a['reason']} ({answer['ok']['bulk_id']})"
+            said = auditor.runs[one["run_id"]].said
+            assert one["done"] == any((k, words) in said for k in kinds), f"bulk says {one}, the log does not"
     elif ask.do == "submit_form":
         filled = auditor.runs[a["run_id"]].filled.get((a["step"], a["generation"]))
         assert filled is not None, "an acknowledged form is not there"

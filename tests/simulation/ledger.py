@@ -8,6 +8,7 @@ from typing import Any
 from signoff.core import events as e
 from signoff.core.codec import decode_snapshot, encode_snapshot
 from signoff.core.definition import ActivityConfig, ApprovalConfig, EffectContract
+from signoff.core.limits import BY_LIMITS
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, person_key
 from signoff.core.states import RunState, RunStatus, StepState, StepStatus, idempotency_key
@@ -34,6 +35,7 @@ TOPICS = {
     e.NextAsked: "approval.next_asked",
     e.ReminderSent: "reminder",
     e.PeopleEscalated: "escalated",
+    e.PeopleReassigned: e.PeopleReassigned.wire,
 }
 REPORTED = ("boom", "fatal")
 """Codes with which the simulated workers say themselves that the effect did not happen."""
@@ -228,7 +230,11 @@ class RunLedger(Ledger):
         return sorted(i for pair in pairs if step in pair for i in pair - {step})
 
     def _after(self, event: e.Event) -> None:
-        if type(event) in TOPICS:
+        if isinstance(event, e.RunPaused) and event.actor == BY_LIMITS:
+            self.notices.append(("run.paused", ""))
+        if isinstance(event, e.VoteWithdrawn):
+            self.approved.get((event.step, event.generation), set()).discard(person_key(event.actor.id))
+        if type(event) in TOPICS and not getattr(event, "capped", ""):
             self.notices.append((TOPICS[type(event)], getattr(event, "step", "")))
         if isinstance(event, e.DecisionRecorded) and event.outcome == "approved":
             voter = person_key(event.on_behalf_of or event.actor.id)

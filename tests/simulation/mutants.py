@@ -24,10 +24,12 @@ from signoff.core.decide import (
     activities,
     advance,
     asking,
+    by_hand,
     forms,
     item_answers,
     items,
     ladder,
+    limiting,
     operators,
     outcomes,
     policy,
@@ -48,6 +50,7 @@ from signoff.engine import (
     worker_requests,
 )
 from signoff.engine.dispatch import Dispatcher
+from signoff.engine.usage import Usage
 from signoff.store import journal, leases, people
 from tests.simulation.faults import Violation
 from tests.simulation.simulate import run_seed
@@ -275,6 +278,10 @@ MUTANTS: tuple[Mutant, ...] = (
     m("slots: outcomes give nothing back", (Dispatcher.give_back, "slot.free += 1", "pass")),
     m("slots: the suspected stay so", (Dispatcher.heard, "if slot is not None", "if False")),
     m("lease again: not asked for", (transaction.Transaction._moved, "self._leasing.look_again = True", "pass")),
+    m("limits: calls at once are not counted", (Usage.blocked_s, ">= share.at_once", "< 0")),
+    m("limits: the definition's deadline is lost", (limiting.pause_long_run, "then=then", "then=None")),
+    m("limits: a run that was paused for its time says nothing", (react._notices, "event.actor == BY_LIMITS", "False")),
+    m("by hand: while a worker is at it", (by_hand._not_now, "step.status is StepStatus.RUNNING", "False")),
     m("backlog: forgotten", (Dispatcher.look_again, "self.unseen.update(self.pools)", "pass")),
     m("notices: ids are given again", (leases.remove_outbox, "if i == newest", "if False")),
     m("notices: not written", (journal.Journal._flush, "self._many(_INSERT_OUTBOX, rows.outbox)", "pass")),

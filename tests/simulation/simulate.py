@@ -136,7 +136,11 @@ def _tick(world: World, cast: Cast, seconds: float) -> None:
     """The honest services and workers do their work once."""
     world.clock.elapsed += seconds
     for _ in range(8):
-        asks = [a for w in world.workers for a in _honest(w)]
+        asks = []
+        for worker in world.workers:
+            if worker.must_offer and not worker.is_asleep:  # sent as it is made: no task crosses it on the way
+                world.send([worker._offer()])
+            asks += _honest(worker)
         asks += cast.rescue() + cast.fire() + cast.relay() + cast.unanswered[:]
         if world.lease_wanted:
             world.lease_wanted = False
@@ -152,8 +156,6 @@ def _honest(worker: object) -> list[Ask]:
     assert isinstance(worker, SimWorker)
     if worker.is_asleep:
         return []
-    if worker.must_offer:
-        return [worker._offer()]
     for task in worker.active.values():
         if "done" not in task:
             worker._perform(task)
@@ -166,6 +168,7 @@ def _quiet(world: World, cast: Cast) -> None:
     for worker in world.workers:
         worker.asleep_until = -1.0
     cast.stale_timers.clear()
+    world.send([cast.deputies.limits({})])
     now = world.clock.now()
     latest = max((t for x in world.auditor.runs.values() for ts in x.leases.values() for t in ts), default=now)
     if latest > now:  # leases that were granted before the clock was set back

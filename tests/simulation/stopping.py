@@ -11,7 +11,7 @@ from signoff.core.definition import ActivityConfig
 from signoff.core.plan import Plan
 from signoff.core.states import RunState, RunStatus, idempotency_key
 
-COMPLETED = (e.ActivitySucceeded, e.ItemsSucceeded, e.EffectConfirmed)
+COMPLETED = (e.ActivitySucceeded, e.ItemsSucceeded, e.EffectConfirmed, e.StepCompletedByHand)
 
 
 class StoppingLedger:
@@ -21,9 +21,15 @@ class StoppingLedger:
         self.completed: list[str] = []
         self.undone: set[str] = set()
         self.tries: dict[str, int] = {}
-        self.deadline: datetime | None = None
+        self.own: datetime | None = None
+        self.cap: datetime | None = None
         self.paused_at: datetime | None = None
         self.wants_undo = False
+
+    @property
+    def deadline(self) -> datetime | None:
+        """The definition's deadline, or the tenant's limit where that comes first."""
+        return min((d for d in (self.cap, self.own) if d), default=None)
 
     def add(self, plan: Plan, was: RunState, event: e.Event) -> None:
         """Check one event and remember it."""
@@ -72,20 +78,26 @@ class StoppingLedger:
     def _clock(self, plan: Plan, event: e.Event) -> None:
         policies = plan.definition.policies
         match event:
-            case e.RunStarted() if policies.deadline:
-                self.deadline = add_duration(event.at, parse_duration(policies.deadline), plan.worktime.zone)
+            case e.RunStarted():
+                zone = plan.worktime.zone
+                if policies.deadline:
+                    self.own = add_duration(event.at, parse_duration(policies.deadline), zone)
+                if event.capped:
+                    self.cap = add_duration(event.at, parse_duration(event.capped), zone)
             case e.RunPaused():
                 self.paused_at = event.at
             case e.RunResumed() | e.RunStopping() if self.paused_at:
-                if self.deadline:
-                    self.deadline += event.at - self.paused_at
+                stood = event.at - self.paused_at
+                self.own, self.cap = self.own and self.own + stood, self.cap and self.cap + stood
                 self.paused_at = None
             case e.DeadlinePassed():
                 assert self.deadline is not None, "no deadline, or it had passed before"
                 assert event.due == self.deadline, f"the deadline is {self.deadline}, not {event.due}"
                 assert event.at >= self.deadline, "noticed before it passed"
                 assert self.paused_at is None, "a clock ran during a pause"
-                self.deadline = None
+                assert bool(event.capped) == (event.due == self.cap), "which deadline it was"
+                assert event.then == (self.own if event.capped else None), "the definition's own deadline was lost"
+                self.own, self.cap = (self.own if event.capped else None), None
             case _:
                 pass
 
