@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from signoff.runtime.folder import save_store
+from tests.bench import fairness
 from tests.bench.figures import machine, median, table, versions
 from tests.bench.load import Outcome, drive, prepare, processes
 from tests.bench.raw import raw_share
@@ -180,6 +181,7 @@ def main() -> None:
         )
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    short, long, ratio = fairness.measure()
     page = "\n".join(
         [
             "# Benchmarks",
@@ -191,6 +193,10 @@ def main() -> None:
             f"Machine: {machine()}. {versions('signoff', 'sqlalchemy', 'orjson')}.",
             "",
             table(["", "Signoff", "DBOS", "ratio"], rows),
+            "",
+            f"Fairness: beside a tenant with {fairness.LONG:,} queued calls, the p95 of another's wait for a worker is",
+            f"{long:.2f} ms of processor time, beside one with {fairness.SHORT:,} {short:.2f} ms: {ratio:.2f}×",
+            "(goal: at most 2×).",
             "",
         ]
     )
