@@ -72,9 +72,21 @@ class Second:
         save_settings(self.settings)
 
 
+def waiting(url: str) -> int:
+    """How many engines asked for the writer's lock last, and do not have it."""
+    with psycopg.connect(url, autocommit=True) as other:
+        found = other.execute(
+            "SELECT count(*) FROM pg_stat_activity a WHERE datname = current_database()"
+            " AND application_name = 'signoff' AND state = 'idle' AND (query LIKE '%pg_try_advisory_lock%' OR query = 'ROLLBACK') AND NOT EXISTS"
+            " (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND locktype = 'advisory' AND granted)"
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
 def test_a_second_engine_waits_and_takes_over_within_seconds(tmp_path: Path) -> None:
     with plant(tmp_path) as made:
         made.publish(chain("buy", approval("p"), step("last")))
+        url = load_store(made.folder)
         acknowledged = [made.begin("buy", f"k{n}") for n in range(5)]
         second = Second(made, tmp_path / "second")
         folder, made.folder = made.folder, second.settings.folder
@@ -83,12 +95,13 @@ def test_a_second_engine_waits_and_takes_over_within_seconds(tmp_path: Path) -> 
         port = str(free_port())
         made.start("web", "pages", "--port", port)
         made.folder = folder
+        made.wait_for(lambda: waiting(url), bool)
         with pytest.raises(Unavailable):
             open_remote(second.settings, wait_s=1.0)  # it waits, and does not write
         made.kill("engine")
         began = time.monotonic()
-        signoff, client = open_remote(second.settings, wait_s=20.0)
-        assert time.monotonic() - began < 10.0
+        signoff, client = open_remote(second.settings, wait_s=30.0)
+        assert time.monotonic() - began < 15.0  # about one second where nobody else wants the cores
         try:
             assert {r.run_id for r in signoff.queries.list_runs(TENANT).items} == set(acknowledged)
             again = signoff.start_run(person("ada"), TENANT, "buy", {}, idempotency_key="k0")
@@ -100,6 +113,7 @@ def test_a_second_engine_waits_and_takes_over_within_seconds(tmp_path: Path) -> 
             pages = f"http://127.0.0.1:{port}/api/openapi.json"  # they waited as well
             made.wait_for(lambda: urlopen(pages, timeout=5).status, lambda status: status == 200)
             made.start("engine")  # the first machine is back: now it is the one that waits
+            made.wait_for(lambda: waiting(url), bool)
             with pytest.raises(Unavailable):
                 open_remote(made.settings, wait_s=1.0)
             made.signal("standby", signal.SIGTERM)
