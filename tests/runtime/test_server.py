@@ -77,7 +77,8 @@ def waiting(url: str) -> int:
     with psycopg.connect(url, autocommit=True) as other:
         found = other.execute(
             "SELECT count(*) FROM pg_stat_activity a WHERE datname = current_database()"
-            " AND application_name = 'signoff' AND state = 'idle' AND (query LIKE '%pg_try_advisory_lock%' OR query = 'ROLLBACK') AND NOT EXISTS"
+            " AND application_name = 'signoff' AND state = 'idle'"
+            " AND (query LIKE '%pg_try_advisory_lock%' OR query = 'ROLLBACK') AND NOT EXISTS"
             " (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND locktype = 'advisory' AND granted)"
         ).fetchone()
     return int(found[0]) if found else 0
