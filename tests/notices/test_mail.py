@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -345,3 +345,21 @@ def test_reminders_and_escalations_are_mailed_to_those_they_are_for(tmp_path: Pa
         assert ("Escalated", "Dan") in subjects
         assert {to for kind, to in subjects if kind == "Reminder"} >= {"Alan", "Edith"}
         assert ("Reminder", "Grace") not in subjects
+
+
+def test_who_decides_for_somebody_absent_gets_a_mail_too_but_no_link(tmp_path: Path, box: Mailbox) -> None:
+    """The delegate is told to look into the inbox; a link is only for who is asked. What is due is the expiry."""
+    form = [{"name": "amount", "type": "number"}]
+    document = chain("buy", ask("manager", expires="P9D", reminders={"every": "P1D", "at_most": 1}), input=form)
+    with mailing_office(tmp_path / "data", box) as office:
+        office.running.save_person("eve", name="Eve", roles=("approver",), email="eve@office.example")
+        until = (datetime.now(UTC) + timedelta(days=2)).isoformat()
+        office.signoff.do("set_absence", person("grace"), TENANT, delegate="eve", ends=until)
+        run_id = waiting(office, document)
+        found = mails(office, box)
+        assert sorted(str(m["To"]).split("@")[0].split("<")[-1] for m in found) == ["alan", "edith", "eve", "grace"]
+        assert sorted(tokens(found)) == ["alan", "edith", "grace"]
+        expires = office.view(run_id).state.steps["manager"].expires
+        assert expires is not None
+        told = text_of(next(m for m in found if "alan" in str(m["To"])))
+        assert f"{expires.astimezone(UTC):%d}" in told

@@ -91,3 +91,33 @@ def test_reminders_and_escalation_are_drawn_and_said_with_their_times(visit: Vis
     made = document_of(office, "laddered")
     assert made["reminders"] == {"every": "P1D working", "at_most": 2}
     assert made["escalation"] == [{"after": "P3D", "people": ["mia"], "hand_over": True}]
+
+
+def test_c03_c12_what_is_settled_or_over_is_seen_as_such(visit: Visitors, office: Office) -> None:
+    """A rejection takes it from the others' inboxes; silence has a colour and a word of its own."""
+    everyone = approval("everyone", required=0)
+    office.publish(everyone)
+    run_id = office.start(definition="everyone")
+    office.wait_until(run_id, lambda s: s["ask"] == "waiting")
+    mia = visit("mia", f"/inbox/{run_id}/ask")
+    max_ = visit("max", f"/inbox/{run_id}/ask")
+    max_.get_by_label("Comment").fill("Too dear")
+    max_.get_by_role("button", name="Reject").click()
+    expect(max_.get_by_role("heading", name="Rejected")).to_be_visible()
+    expect(mia.get_by_text("was already handled by Max (manager)")).to_be_visible()
+    visit.go(mia, "/inbox")
+    expect(mia.get_by_text("The boss agrees")).to_have_count(0)
+
+    office.publish(approval("hurried", expires="PT0.2S"))
+    late = office.start(definition="hurried")
+    office.wait_until(late, lambda s: s["ask"] == "expired")
+    ada = visit("ada", f"/runs/{late}")
+    badge = ada.locator("[data-step='ask'] .badge").first
+    expect(badge).to_have_text("Expired")
+    expired = badge.evaluate("b => getComputedStyle(b).backgroundColor")
+    visit.go(ada, f"/runs/{run_id}")
+    node(ada, "ask").click()
+    rejected = ada.locator("[data-step='ask'] .badge").first
+    expect(rejected).to_have_text("Rejected")
+    assert expired != rejected.evaluate("b => getComputedStyle(b).backgroundColor")
+    expect(ada.get_by_role("link", name="Decide this")).to_have_count(0)

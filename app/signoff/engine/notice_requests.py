@@ -9,9 +9,12 @@ from functools import partial
 from typing import Any
 
 from signoff.core.answering import why_not
+from signoff.core.asking_words import due_of
 from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.plan import Plan
+from signoff.core.quorum import find_person, same_person
 from signoff.core.sensitive import is_sensitive
+from signoff.core.standing_in import absent_for
 from signoff.core.states import RunState
 from signoff.engine.links import DECIDED, FILLED_IN
 from signoff.engine.request import Request, ok
@@ -49,7 +52,7 @@ def _plan(tx: Transaction, notice: dict[str, Any], sink: str, people: list[str] 
     accounts = tx.directory(tenant)[1]
     whom = [""] if people is None else [state.started_by if p == REQUESTER else p for p in people]
     at = to_micros(tx.now)
-    for login in dict.fromkeys(p.casefold() for p in whom):
+    for login in dict.fromkeys(p.casefold() for p in _with_delegates(tx, tenant, whom)):
         account = accounts.get(login)
         if login and (account is None or not account.active or not account.email):
             continue
@@ -59,6 +62,12 @@ def _plan(tx: Transaction, notice: dict[str, Any], sink: str, people: list[str] 
             sign, "pending", 0, at, "", at, at,
         )  # fmt: skip
         tx.direct(partial(_add, key.pk, letter))
+
+
+def _with_delegates(tx: Transaction, tenant: str, whom: list[str]) -> list[str]:
+    """Who is told, and who decides for those of them who are absent now."""
+    away = [a for a in tx.directory(tenant)[0].absences if a.begins <= tx.now < a.ends]
+    return [x for p in whom for x in (p, *(a.delegate for a in away if p and same_person(a.person, p)))]
 
 
 def _add(run: int, letter: Delivery, journal: Journal) -> None:
@@ -106,7 +115,8 @@ def write_letter(tx: Transaction, r: Request) -> Answer:
         said |= _asked(plan, state, letter)
         if r.args.get("values") and not is_sensitive(plan.definition):
             said["shown"] = _shown(tx, letter)
-        if letter.login:
+        asked = state.steps[letter.step].approval
+        if letter.login and asked is not None and find_person(letter.login, asked.roster):
             said |= _link(tx, plan, state, letter, str(r.args.get("token") or ""), float(r.args.get("link_s") or 0))
     return ok(**said)
 
@@ -115,8 +125,14 @@ def _moot(tx: Transaction, plan: Plan, state: RunState, letter: Delivery) -> str
     step = state.steps[letter.step]
     if step.approval is None or letter.generation not in (0, step.generation):
         return "It was asked anew, or not at all, before this letter was sent."
-    refused = why_not(plan, state, letter.step, letter.login, active=tx.directory(state.tenant)[0].people, now=tx.now)
-    return "" if refused is None or refused.code == "paused" else refused.message
+    directory = tx.directory(state.tenant)[0]
+    absent = [
+        a.person for a in absent_for(directory, letter.login, tx.now) if find_person(a.person, step.approval.roster)
+    ]
+    pairs = [(letter.login, ""), *((p, letter.login) for p in absent)]
+    found = [why_not(plan, state, letter.step, who, active=directory.people, now=tx.now, by=by) for who, by in pairs]
+    refused = [r for r in found if r is not None and r.code != "paused"]
+    return "" if len(refused) < len(found) else refused[-1].message
 
 
 def _asked(plan: Plan, state: RunState, letter: Delivery) -> Answer:
@@ -124,7 +140,7 @@ def _asked(plan: Plan, state: RunState, letter: Delivery) -> Answer:
     return {
         "label": plan.label(letter.step),
         "kind": "approval" if isinstance(config, ApprovalConfig) else "form",
-        "due": step.due.isoformat() if step.due else "",
+        "due": due.isoformat() if (due := due_of(step)) else "",
         "business_key": state.business_key,
     }
 

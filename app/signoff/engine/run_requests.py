@@ -92,18 +92,23 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 
 def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> Answer:
     """Send what somebody filled in; wrong values are told by field."""
-    run_id = required(r.args, "run_id")
-    key = tx.run(r.tenant, run_id)[0]
+    result = _with_files(tx, r, command) if isinstance(command, c.SubmitForm) else links.answer(tx, r, command)
+    if isinstance(result, Rejection) and result.code == "invalid_values":
+        problems: Any = result.details.get("problems", [])
+        raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))
+    return refused(result) if isinstance(result, Rejection) else answer_of(result, command.step)
+
+
+def _with_files(tx: Transaction, r: Request, command: c.SubmitForm) -> RunState | Rejection:
+    """Files that were named in the values belong to the run where the form is accepted."""
+    key = tx.run(r.tenant, required(r.args, "run_id"))[0]
     config = plan.steps[command.step].config if command.step in (plan := tx.plan(key)).steps else None
     fields = config.fields if isinstance(config, FormConfig) else ()
     attached = usable_files(tx, r, fields, command.values or {}, key.pk)
     with kept_files(tx, r.tenant, key.pk, command.step, attached) as kept:
         result = links.answer(tx, r, command)
         kept.refused = isinstance(result, Rejection)
-    if isinstance(result, Rejection) and result.code == "invalid_values":
-        problems: Any = result.details.get("problems", [])
-        raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))
-    return refused(result) if isinstance(result, Rejection) else answer_of(result, command.step)
+    return result
 
 
 def return_form(tx: Transaction, r: Request) -> Answer:

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from signoff.core.checks.ladder import check_duration, check_ladder, check_people
 from signoff.core.checks.quotas import check_quotas
 from signoff.core.checks.surroundings import Surroundings
-from signoff.core.definition import OUTCOMES, ApprovalConfig, AskingConfig, Definition, FormConfig, Outcome, Step
+from signoff.core.definition import (
+    OUTCOMES,
+    ApprovalConfig,
+    AskingConfig,
+    Definition,
+    FieldType,
+    FormConfig,
+    Outcome,
+    Step,
+)
 from signoff.core.graph import reachable_from
 from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
@@ -24,6 +33,10 @@ def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundin
     yield from check_ladder(d, s, c, around)
     yield from _returns(d, s, c)
     yield from _differing(d, s, c)
+    for f in c.fields:
+        if f.type is FieldType.FILE:
+            message = f"'{s.label}' asks for a file ('{f.label or f.name}') when deciding."
+            yield Problem("file_when_deciding", message, "Ask for it with a form before or after.", s.id)
 
 
 def check_form(d: Definition, s: Step, c: FormConfig, around: Surroundings) -> Iterator[Problem]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from signoff.core.wording import clock
 from signoff.engine.views import AbsenceView, Person
-from signoff.web.escape import clock, esc, label
+from signoff.web.escape import esc, label
 from signoff.web.parts.access import do_form
 from signoff.web.parts.markup import Safe, table
 
@@ -19,15 +20,14 @@ def own_absences_card(
     names = {p.login: p.name for p in people}
     rows = [
         (
-            Safe(f"{clock(a.begins)} – {clock(a.ends)}"),
+            _when(a),
             Safe(label(names.get(a.delegate, a.delegate))),
             a.reason,
-            "now" if a.status == "now" else a.status,
             do_form("/account/absences/revoke", token, "Revoke", id=a.id),
         )
         for a in own
     ]
-    head = ("Absent", "Who decides for you", "Reason", "", "")
+    head = ("Absent", "Who decides for you", "Reason", "")
     listed = table(head, rows, name="Your absences") if rows else "<p>You have recorded no absence.</p>"
     said = "".join(
         f"<li>for {label(names.get(a.person, a.person))}: {esc(clock(a.begins))} – {esc(clock(a.ends))}</li>"
@@ -46,20 +46,24 @@ def absences_card(absences: Sequence[AbsenceView], people: Sequence[Person], tok
     rows = [
         (
             Safe(label(names.get(a.person, a.person))),
-            Safe(f"{clock(a.begins)} – {clock(a.ends)}"),
+            _when(a),
             Safe(label(names.get(a.delegate, a.delegate))),
             a.reason,
-            a.status,
             _revoking(a, token),
         )
         for a in absences
     ]
-    head = ("Who", "Absent", "Who decides", "Reason", "", "")
+    head = ("Who", "Absent", "Who decides", "Reason", "")
     listed = table(head, rows, name="Absences") if rows else "<p>Nobody has recorded an absence.</p>"
     there = [p for p in people if p.active and p.kind == "person"]
     form = _form("/people/absences", there, token, whose=True)
     return f"""<section class="card"><h2>Absences</h2>{listed}
 <details><summary>Record an absence of somebody</summary>{form}</details></section>"""
+
+
+def _when(a: AbsenceView) -> Safe:
+    now = " <b>(now)</b>" if a.status == "now" else ""
+    return Safe(f"{esc(clock(a.begins))} – {esc(clock(a.ends))}{now}")
 
 
 def _revoking(a: AbsenceView, token: str) -> Safe:
