@@ -23,6 +23,7 @@ from signoff.engine.writer import LocalPort, Writer, read_request
 from signoff.errors import Unavailable
 from signoff.runtime.client import WireClient, WireLink
 from signoff.runtime.clock import utc_now
+from signoff.runtime.clusters import RemoteRegistry, open_cluster
 from signoff.runtime.feed import LocalFeed
 from signoff.runtime.folder import load_store, load_tokens, own_folder, refuse_a_lost_database
 from signoff.runtime.local import LocalLink
@@ -384,11 +385,21 @@ def open_remote(
 
 
 def start_worker(
-    settings: Settings, name: str, *, pools: tuple[str, ...] = ("default",), slots: int = 8
+    settings: Settings, name: str, *, pools: tuple[str, ...] = ("default",), slots: int = 8, on: str = ""
 ) -> tuple[Worker, WireClient]:
-    """A worker of this process, connected over the wire; it offers its slots again after each reconnect."""
+    """A worker of this process, connected over the wire; it offers its slots again after each reconnect.
+
+    Args:
+        settings: of the installation.
+        name: of the worker, as people see it.
+        pools: that it serves.
+        slots: calls at once.
+        on: address of a cluster on which its calls run; empty: in this process.
+    """
+    known = _registry(settings)
+    remote = RemoteRegistry(known, open_cluster(on), settings.modules, settings.allowed_hosts) if on else None
     client = wire_client(settings, "worker", name)
-    worker = Worker(name, WireLink(client), _registry(settings), pools=pools, slots=slots)
+    worker = Worker(name, WireLink(client), remote or known, pools=pools, slots=slots)
     client.on_connect = worker.offer
     worker.start_pulse()
     client.start()

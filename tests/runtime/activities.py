@@ -45,3 +45,23 @@ def hung(step: str, idempotency_key: str) -> dict[str, Any]:
     _note(step, idempotency_key)
     threading.Event().wait()
     return {}
+
+
+@activity("plant.told")
+def told(step: str, idempotency_key: str, report: Any, last: Any) -> dict[str, Any]:
+    """Says how far it is; its second attempt goes on from there. Fails once it has said so."""
+    _note(step, idempotency_key)
+    if last is not None:
+        return {"from": last.details["at"]}
+    report(0.5, "half way", {"at": 7})
+    gate = Path(os.environ["PLANT_GATE"])
+    while not gate.exists():
+        threading.Event().wait(0.02)
+    raise RuntimeError("again, please")
+
+
+@activity("plant.where")
+def where(step: str, idempotency_key: str) -> dict[str, Any]:
+    """Says in which process it ran."""
+    _note(step, idempotency_key)
+    return {"pid": os.getpid()}

@@ -60,6 +60,10 @@ class ActivityError(Exception):
         self.retryable = retryable
 
 
+class Lost(Exception):
+    """Nobody knows what became of the call: its lease runs out, and the step's effect contract says what follows."""
+
+
 class Connector(Protocol):
     """Does the work of one attempt and returns JSON-ready output."""
 

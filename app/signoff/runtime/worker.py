@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from time import monotonic
 from typing import Any, Protocol
 
-from signoff.connectors.call import ActivityError, Call, Connector
+from signoff.connectors.call import ActivityError, Call, Connector, Lost
 from signoff.core.progress import Progress
 from signoff.errors import SignoffError, Unavailable
 from signoff.runtime.service import Service
@@ -126,6 +126,10 @@ class Worker:
     def _perform(self, task: dict[str, Any], stop: threading.Event) -> None:
         try:
             do, args = self._call(task, stop)
+        except Lost as error:
+            log.warning("task %s of run %s is lost: %s", task["step"], task["run_id"], error)
+            self._let_go(task)
+            return
         except BaseException as error:
             log.exception("task %s of run %s", task["step"], task["run_id"])
             do, args = "fail", {"code": "error", "message": f"{type(error).__name__}: {error}", "retryable": True}
@@ -152,9 +156,18 @@ class Worker:
             return "complete", {"output": connector(call)}
         except ActivityError as error:
             return "fail", {"code": error.code, "message": error.message, "retryable": error.retryable}
+        except Lost:
+            raise
         except Exception as error:
             log.info("activity %s of run %s failed", task["step"], task["run_id"], exc_info=True)
             return "fail", {"code": type(error).__name__, "message": str(error)[:2000] or type(error).__name__}
+
+    def _let_go(self, task: dict[str, Any]) -> None:
+        """Renew its lease no more; the engine notices when that has run out."""
+        with self._idle:
+            self._active.pop(_claim(task), None)
+            self._idle.notify_all()
+        self._pulse.offer_again()
 
     def _report(self, task: dict[str, Any], do: str, args: dict[str, Any], pause_s: float) -> None:
         """Send the outcome until the engine has answered: an answer is worth more than a repeated call."""

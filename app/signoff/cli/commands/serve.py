@@ -34,6 +34,8 @@ process_app = typer.Typer(hidden=True, help="One process of an installation; sta
 MODULE = "signoff.cli.main"
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)]
+CLUSTER_SLOTS = 64
+"""Calls at once on a cluster; its own scheduler queues what its machines cannot take yet."""
 Workers = Annotated[int, typer.Option("--workers", help="Worker processes.", min=0, max=64)]
 
 
@@ -80,13 +82,14 @@ def worker_process(
     name: Annotated[str, typer.Option("--name")] = "",
     slots: Annotated[int, typer.Option("--slots", min=1, max=1000)] = 8,
     pools: Annotated[str, typer.Option("--pools", help="Comma-separated.")] = "default",
+    on: Annotated[str, typer.Option("--on", help="Cluster: dask://HOST:PORT, processes:N, executor:MODULE:NAME.")] = "",
     data: Data = DEFAULT_DATA,
 ) -> None:
-    """A process that runs user code."""
+    """A process that runs user code, or hands it to a cluster."""
     configure_logging()
     stop = until_told_to_stop()
     own = f"{name or machine_name()}-{os.getpid()}"
-    worker, client = start_worker(load_settings(data), own, pools=tuple(pools.split(",")), slots=slots)
+    worker, client = start_worker(load_settings(data), own, pools=tuple(pools.split(",")), slots=slots, on=on)
     stop.wait()
     worker.close()
     client.close()
@@ -120,6 +123,9 @@ def up(
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Private host that HTTP activities may call.")
     ] = None,
+    pool: Annotated[
+        list[str] | None, typer.Option("--pool", help="NAME=CLUSTER: a worker whose calls run on that cluster.")
+    ] = None,
     origin: Annotated[list[str] | None, typer.Option("--origin", help="host:port that browsers see.")] = None,
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front ends TLS; needed beyond loopback.")
@@ -144,7 +150,17 @@ def up(
             f"There are no accounts yet. Stop this and run: signoff person add LOGIN --role administrator --data {data}"
         )
     say(f"Signoff on http://{host}:{port} (data in {shown(settings.where)}). Stop it with Ctrl-C.")
-    supervise(data, workers, [*options, *(["--secure"] if behind_proxy else [])])
+    clusters = [_on_cluster(data, text) for text in pool or ()]
+    supervise(data, workers, [*options, *(["--secure"] if behind_proxy else [])], clusters)
+
+
+def _on_cluster(data: Path, text: str) -> Child:
+    """The worker of a pool on a cluster, from `NAME=CLUSTER`."""
+    name, _, address = text.partition("=")
+    if not name or not address:
+        raise ConfigurationFault(f"'{text}' is no pool on a cluster.", remedy="Write --pool ml=dask://HOST:PORT.")
+    words = ("process", "worker", "--name", f"pool-{name}", "--pools", name, "--slots", str(CLUSTER_SLOTS))
+    return python_child(f"pool {name}", MODULE, *words, "--on", address, "--data", str(data))
 
 
 def supervise(data: Path, workers: int, web_options: Sequence[str], extra: Sequence[Child] = ()) -> None:
