@@ -295,6 +295,7 @@ class Decision(Body):
     """A decision about exactly what `shown_digest` names."""
 
     outcome: str = Field(max_length=40)
+    password: str = Field(default="", max_length=1_000, description="Where the approval asks for it again.")
     generation: int = Field(ge=1)
     shown_digest: str = Field(min_length=1, max_length=200)
     comment: str = Field(default="", max_length=10_000)

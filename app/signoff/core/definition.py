@@ -168,6 +168,7 @@ class ApprovalConfig:
         rejection: when a rejection settles it; see `RejectionRule`.
         reminders: those who have not answered hear of it again; None sends none.
         escalation: who is asked when nothing was decided in time, the earliest rung first.
+        reauthenticate: a duration; whoever decides must have given their credential within it. Empty asks for nothing.
     """
 
     groups: tuple[str, ...] = ()
@@ -189,6 +190,7 @@ class ApprovalConfig:
     rejection: RejectionRule = RejectionRule.DEFAULT
     reminders: Reminders | None = None
     escalation: tuple[Escalation, ...] = ()
+    reauthenticate: str = ""
 
     @property
     def asked_groups(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from signoff.core.facts import Directory, Facts
 from signoff.core.plan import Plan, compile_plan
 from signoff.core.rejection import Rejection
 from signoff.core.script import MONDAY, Answer, Choice, Message, Script, made_up, made_up_people, usual_answer
-from signoff.core.states import Actor, ErrorInfo, RunState, RunStatus, StepState, StepStatus
+from signoff.core.states import Actor, ErrorInfo, RunState, RunStatus, SignIn, StepState, StepStatus
 
 WORKER = Actor("worker", "trial", "Trial", "worker")
 CLOCK = Actor("system", "clock", "Clock", "timer")
@@ -251,6 +251,7 @@ class Trial:
                 comment=choice.comment,
                 to=choice.to,
                 values=given,
+                signed_in=SignIn("password", self.now) if config.reauthenticate else None,
             )
         assert isinstance(config, FormConfig)
         if choice.outcome == "returned":

@@ -54,6 +54,7 @@ class Answers:
         shown_digest: str = "",
         to: str = "",
         link: str = "",
+        password: str = "",
         values: dict[str, Any] | None = None,
         on_behalf_of: str = "",
         idempotency_key: str = "",
@@ -71,6 +72,7 @@ class Answers:
             shown_digest: names exactly what was read; "" for whatever is shown now.
             to: with `returned`, the step to which the work goes back where there is a choice.
             link: the token of the link that is used up by this, "" where there is none.
+            password: the actor's, where the approval asks for it again.
             values: of the fields that the approval asks for; InvalidInput names every wrong one.
             on_behalf_of: login of who is absent and for whom it is decided, "" for oneself.
             idempotency_key: the same key gets the same answer.
@@ -87,7 +89,7 @@ class Answers:
             comment=comment,
             shown_digest=shown_digest,
             to=to,
-            **_given(link=link, values=values, on_behalf_of=on_behalf_of),
+            **_given(link=link, password=password, values=values, on_behalf_of=on_behalf_of),
         )
 
     def withdraw_vote(

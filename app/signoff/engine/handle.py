@@ -60,6 +60,7 @@ class Engine:
         self._now = now
         self._plans = PlanCache(self._load_plan)
         self._warm = RunCache()
+        self._guesses = people_requests.Guesses()
         self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
         self._usage = Usage(journal)
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
@@ -72,7 +73,7 @@ class Engine:
             **version_requests.HANDLERS,
             **bulk_requests.HANDLERS,
             **audit_requests.HANDLERS,
-            **people_requests.handlers(),
+            **people_requests.handlers(self._guesses),
             **access_requests.HANDLERS,
             **oidc_requests.HANDLERS,
             **file_requests.HANDLERS,
@@ -112,6 +113,7 @@ class Engine:
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
         caches = self._plans, self._warm
         tx = Transaction(self.journal, *caches, self.dispatcher, self._directories, self._usage, self._now())
+        tx.guesses = self._guesses
         try:
             self._usage.prepare()
             for request in requests:

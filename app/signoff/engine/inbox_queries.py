@@ -134,6 +134,7 @@ class InboxQueries(AbsenceQueries):
             version=x.version,
             digest=x.digest,
             on_behalf_of=behalf,
+            reauthenticate=config.reauthenticate if isinstance(config, ApprovalConfig) else "",
             on_behalf_of_name=self._names(x.state.tenant).get(behalf, behalf) if behalf else "",
             **_quotas(x),
         )

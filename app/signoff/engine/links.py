@@ -29,10 +29,13 @@ _INBOX = "Sign in and look into your inbox."
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What a person gave besides the request: a link's token, and the hash that their password was found to fit."""
+    """What a person gave besides the request: a link's token, and the hash that their password was found to fit.
+
+    `password` is None where none was given, "" where it fits nothing.
+    """
 
     link: str = ""
-    password: str = ""
+    password: str | None = None
 
 
 def outcome_of(command: Answering) -> str:

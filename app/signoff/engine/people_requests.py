@@ -81,9 +81,17 @@ class Guesses:
             self._failures[name].append(now)
 
 
-def handlers() -> dict[str, Callable[[Transaction, Request], Answer]]:
+def guessed_names(login: str, address: str) -> dict[str, int]:
+    """What failures are counted under, and how many of each are too many."""
+    return {
+        f"both:{login} {address}": MAX_FAILURES,
+        f"login:{login}": MAX_FAILURES_PER_LOGIN,
+        f"address:{address}": MAX_FAILURES_PER_ADDRESS,
+    }
+
+
+def handlers(guesses: Guesses) -> dict[str, Callable[[Transaction, Request], Answer]]:
     """Handlers by request name."""
-    guesses = Guesses()
 
     def sign_in(tx: Transaction, r: Request) -> Answer:
         return _sign_in(tx, r, guesses)
@@ -94,11 +102,7 @@ def handlers() -> dict[str, Callable[[Transaction, Request], Answer]]:
 def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
     """Answer with a new session secret; `context` is the hash that the given password was found to fit."""
     login, address = r.actor.id.casefold(), str(r.args.get("address") or "")
-    names = {
-        f"both:{login} {address}": MAX_FAILURES,
-        f"login:{login}": MAX_FAILURES_PER_LOGIN,
-        f"address:{address}": MAX_FAILURES_PER_ADDRESS,
-    }
+    names = guessed_names(login, address)
     guesses.check(names, tx.now)
     account = p.find_account(tx.journal, r.tenant, login)
     fits = account is not None and account.active and bool(r.context) and r.context == account.password_hash

@@ -1,16 +1,47 @@
-"""How somebody was signed in when they decided: looked up in the transaction that records the decision."""
+"""How somebody was signed in when they decided: looked up in the transaction that records the decision.
+
+A password that is given with a decision is checked like one at sign-in: wrong ones are counted, recorded and refused.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from signoff.core.states import SignIn
+from signoff.engine.links import Proofs
+from signoff.engine.people_requests import guessed_names
 from signoff.engine.request import Request
 from signoff.engine.transaction import Transaction
+from signoff.errors import Forbidden
 from signoff.store import access
 from signoff.store.times import from_micros, to_micros
 
 
 def sign_in_of(tx: Transaction, r: Request) -> SignIn | None:
-    """From the session or token that the face names and this store knows; None where there is none."""
+    """From the session or token that the face names and this store knows; None where there is none.
+
+    Raises:
+        Forbidden: a password was given, and it is wrong.
+        Unavailable: too many wrong ones were given.
+    """
+    known = _known(tx, r)
+    given = r.context.password if isinstance(r.context, Proofs) else None
+    if given is None:
+        return known
+    login = r.actor.id.casefold()
+    names = guessed_names(login, known.address if known else "")
+    tx.guesses.check(names, tx.now)
+    account = tx.directory(r.tenant)[1].get(login)
+    if account is None or not given or given != account.password_hash:
+        tx.guesses.failed(names, tx.now)
+        raise Forbidden("The password is wrong; nothing was decided.", code="wrong_password", remedy="Try again.")
+    if r.session:
+        at = to_micros(tx.now)
+        tx.direct(lambda journal: access.confirm_session(journal, r.tenant, login, r.session, at))
+    return replace(known or SignIn("password"), confirmed_at=tx.now)
+
+
+def _known(tx: Transaction, r: Request) -> SignIn | None:
     if r.token:
         return SignIn("token", session=f"token {r.token}")
     if not r.session:

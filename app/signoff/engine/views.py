@@ -213,6 +213,7 @@ class InboxItem:
     prefill: dict[str, Any] = field(default_factory=dict)
     may_withdraw: bool = False
     on_behalf_of: str = ""
+    reauthenticate: str = ""
     on_behalf_of_name: str = ""
     quotas: tuple[tuple[str, int, int], ...] = ()
     in_sequence: bool = False

@@ -184,10 +184,18 @@ def read_request(
     )
     password, link = args.pop("password", None), args.pop("link", None)
     if request.do in LINKED:
-        request.context = Proofs(link=str(link or "")[:400])
+        request.context = Proofs(str(link or "")[:400], _hash_of(request, password, find_hash))
     elif request.do == "sign_in":
         known = find_hash(request.tenant, request.actor.id)
         request.context = known if password_fits(known, str(password or "")) else ""
     elif request.do == "save_person" and password:
         request.context = hash_password(str(password))
     return request
+
+
+def _hash_of(request: Request, password: object, find_hash: Callable[[str, str], str | None]) -> str | None:
+    """The hash that a given password fits, "" where it fits none, None where none was given."""
+    if not password:
+        return None
+    known = find_hash(request.tenant, request.actor.id)
+    return known if password_fits(known, str(password)) else ""

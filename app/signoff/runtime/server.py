@@ -179,7 +179,7 @@ class _Connection(asyncio.Protocol):
         self.write(pack({"welcome": PROTOCOL}))
 
     def _submit(self, message: dict[str, Any], reply: Callable[[dict[str, Any]], None]) -> None:
-        if message.get("do") in SLOW_REQUESTS:
+        if message.get("do") in SLOW_REQUESTS or "password" in (message.get("args") or {}):
             self._server.slow.submit(self._build_and_submit, message, reply)
         else:
             self._build_and_submit(message, reply)

@@ -50,6 +50,7 @@ def decide(run_id: str, step: str, body: Decision, signoff: Face, person: Caller
         comment=body.comment,
         shown_digest=body.shown_digest,
         to=body.to,
+        password=body.password,
         values=body.values,
         on_behalf_of=body.on_behalf_of,
         idempotency_key=key,

@@ -286,6 +286,7 @@ def _decide(
             to=to,
             values=read_json(values, "The values") if values else None,
             on_behalf_of=task.on_behalf_of if task else "",
+            password=typer.prompt("Your password", hide_input=True) if task and task.reauthenticate else "",
         )
         say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
 

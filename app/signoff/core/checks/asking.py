@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
+from signoff.core.calendar import add_duration, parse_duration
 from signoff.core.checks.ladder import check_duration, check_ladder, check_people
 from signoff.core.checks.quotas import check_quotas
 from signoff.core.checks.surroundings import Surroundings
@@ -22,6 +25,7 @@ from signoff.core.plan import successors_of
 from signoff.core.problem import Problem
 
 MAX_ROUNDS = 50
+MAX_CONFIRMED_S = 86_400
 
 
 def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundings) -> Iterator[Problem]:
@@ -33,6 +37,7 @@ def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundin
     yield from check_ladder(d, s, c, around)
     yield from _returns(d, s, c)
     yield from _differing(d, s, c)
+    yield from _confirming(s, c)
     for f in c.fields:
         if f.type is FieldType.FILE:
             message = f"'{s.label}' asks for a file ('{f.label or f.name}') when deciding."
@@ -78,6 +83,22 @@ def _quorum(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
         if word not in {Outcome.RETURNED.value, *(o.value for o in OUTCOMES[s.kind])}:
             message = f"'{s.label}' wants a comment on '{word}', which cannot happen."
             yield Problem("unknown_outcome", message, "Correct it.", s.id)
+
+
+def _confirming(s: Step, c: ApprovalConfig) -> Iterator[Problem]:
+    """A password again within minutes or hours: an exact span, at most a day."""
+    if not c.reauthenticate:
+        return
+    start = datetime(2027, 1, 1, tzinfo=UTC)
+    try:
+        span = (add_duration(start, parse_duration(c.reauthenticate), ZoneInfo("UTC")) - start).total_seconds()
+    except (ValueError, OverflowError):
+        span = 0.0
+    if not 0 < span <= MAX_CONFIRMED_S:
+        message = (
+            f"'{s.label}' wants a password again within '{c.reauthenticate[:40]}', which is no span of at most a day."
+        )
+        yield Problem("bad_reauthenticate", message, "Write a duration such as PT10M.", s.id)
 
 
 def _returns(d: Definition, s: Step, c: AskingConfig) -> Iterator[Problem]:

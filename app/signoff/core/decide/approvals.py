@@ -20,6 +20,7 @@ from signoff.core.decide.asking import (
     voter_of,
 )
 from signoff.core.decide.build import Build
+from signoff.core.decide.confirming import unconfirmed
 from signoff.core.decide.forms import wrong_values
 from signoff.core.decide.returning import RETURNED, may_not_return, send_back
 from signoff.core.definition import ApprovalConfig, FormConfig, RejectionRule
@@ -48,6 +49,7 @@ def decide(build: Build, command: Decide) -> Rejection | None:
         or _bad_form(build, command)
         or changed_meanwhile(build, command, step)
         or may_not_return(build, command, step)
+        or unconfirmed(build, command)
     )
     if refused:
         return refused

@@ -57,9 +57,15 @@ def deciding_form(
     buttons = _button("approved", "Approve", "good", checked="approved" in needs or free)
     buttons += _button("rejected", "Reject", "bad", checked="rejected" in needs and not free)
     buttons += "".join(_return_button(step, name, "returned" in needs and not free) for step, name in item.returns_to)
+    if item.reauthenticate:
+        parts.append(_CONFIRM)
     parts.append(f'<div class="row">{buttons}</div>')
     path = f"/decide/{esc(item.run_id)}/{esc(item.step)}"
     return Safe(f'<form class="card stack" method="post" action="{path}">{"".join(parts)}</form>')
+
+
+_CONFIRM = """<label class="field">Your password <span class="soft">(to sign; not needed when you have just signed
+in)</span><input type="password" name="password" autocomplete="current-password" maxlength="1000"></label>"""
 
 
 def _button(outcome: str, words: str, css: str, *, checked: bool) -> str:

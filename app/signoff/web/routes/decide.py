@@ -35,6 +35,7 @@ class Decision(BaseModel):
     comment: str = Field("", max_length=8_000)  # the page allows 4,000; browsers send two characters per new line
     by_link: str = Field("", max_length=10)
     on_behalf_of: str = Field("", max_length=200)
+    password: str = Field("", max_length=1_000)
 
 
 class Withdrawal(BaseModel):
@@ -131,6 +132,7 @@ def _send(
         values=values,
         on_behalf_of=form.on_behalf_of,
         link=came.link,
+        password=form.password,
         idempotency_key=f"web:{came.actor.id}:{form.key}",
     )
 

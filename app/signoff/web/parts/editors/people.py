@@ -81,6 +81,13 @@ def approval_rules(c: ApprovalConfig, config: Callable[..., None]) -> list[tuple
             help="names of earlier approvals, separated by commas",
         ),
         *_sending_back(c, config),
+        text_input(
+            "Password again within",
+            c.reauthenticate,
+            lambda v: config(reauthenticate=v.strip()),
+            help="whoever signs must have given it since, such as PT10M; empty: not asked for",
+            limit=40,
+        ),
     ]
     return [("Rejecting, sending back", rules)]
 
