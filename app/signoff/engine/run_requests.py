@@ -9,6 +9,7 @@ from typing import Any
 from signoff.core import commands as c
 from signoff.core.decide.reassigning import MAX_ASKED
 from signoff.core.definition import FormConfig
+from signoff.core.files import file_references
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor, RunState
@@ -92,14 +93,15 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 
 def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> Answer:
     """Send what somebody filled in; wrong values are told by field."""
-    result = _with_files(tx, r, command) if isinstance(command, c.SubmitForm) else links.answer(tx, r, command)
+    has_files = isinstance(command, c.SubmitForm) and any(file_references(command.values))
+    result = _with_files(tx, r, command) if has_files else links.answer(tx, r, command)
     if isinstance(result, Rejection) and result.code == "invalid_values":
         problems: Any = result.details.get("problems", [])
         raise InvalidInput(result.message, code="invalid_values", problems=tuple(problems))
     return refused(result) if isinstance(result, Rejection) else answer_of(result, command.step)
 
 
-def _with_files(tx: Transaction, r: Request, command: c.SubmitForm) -> RunState | Rejection:
+def _with_files(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> RunState | Rejection:
     """Files that were named in the values belong to the run where the form is accepted."""
     key = tx.run(r.tenant, required(r.args, "run_id"))[0]
     config = plan.steps[command.step].config if command.step in (plan := tx.plan(key)).steps else None
