@@ -16,7 +16,7 @@ from tests.simulation.mutants import CANARIES, FIRST, find, removed, seeds_neede
 from tests.simulation.simulate import replay_command, run_seed
 
 ROOT = Path(__file__).resolve().parents[2]
-SLICE = range(1, 61)
+SLICE = range(1, 501)
 
 
 @pytest.fixture(autouse=True)
