@@ -178,3 +178,14 @@ def test_what_is_right() -> None:
     definition, _ = read_document(document(subflow("s", input={"n": 1})))
     assert definition is not None
     assert read_document(write_document(definition))[0] == definition
+
+
+def test_a_child_that_is_overtaken_as_it_begins_is_cancelled_too() -> None:
+    """Found by the simulation (seed 3117): both begin after 'a', and the join goes on at once."""
+    world = World(document(activity("a"), subflow("s"), activity("j", join="cancel_rest"), edges="a>s a>j s>j"))
+    world.claim("a")
+    started, moved = effects(world, world.completion("a"))
+    assert world.statuses["s"] == "cancelled"
+    assert isinstance(started, ChildStart)
+    assert isinstance(moved, ChildMoved)
+    assert (moved.child, moved.do) == (started.child, "cancel")

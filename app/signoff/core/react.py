@@ -91,7 +91,8 @@ def _children(plan: Plan, before: RunState, after: RunState, events: Sequence[e.
             version, name = event.definition_version, event.definition
             out.append(ChildStart(event.step, event.generation, event.child, name, version, event.digest, event.input))
     was, now = implied_children(before), implied_children(after)
-    for child in was.keys() - now.keys() - ended:
+    begun = {x.child: None for x in events if isinstance(x, e.SubflowStarted)}
+    for child in (was.keys() | begun.keys()) - now.keys() - ended:  # also one that was overtaken as it began
         do = "terminate" if after.status is RunStatus.TERMINATED else "cancel"
         out.append(ChildMoved(child, do, f"The run '{after.run_id}' waits for it no more.", after.undo))
     turned = before.status is not after.status
