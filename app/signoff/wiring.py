@@ -27,9 +27,7 @@ from signoff.runtime.clusters import RemoteRegistry, open_cluster
 from signoff.runtime.feed import LocalFeed
 from signoff.runtime.folder import load_store, load_tokens, own_folder, refuse_a_lost_database
 from signoff.runtime.local import LocalLink
-from signoff.runtime.notice_settings import load_notice_settings
-from signoff.runtime.postman import open_postman
-from signoff.runtime.relay import Relay
+from signoff.runtime.postman import open_letters
 from signoff.runtime.rescuer import Rescuer
 from signoff.runtime.sealer import Sealer
 from signoff.runtime.server import WireServer
@@ -240,10 +238,7 @@ def _services(
     pump = TimerPump(reader, writer, now)
     watch = ServerWatch(writer, on_replaced) if is_server(settings.where) else StoreWatch(settings.database, writer)
     sealer = open_sealer(settings, Reader(reader, vault), writer, now)
-    notices = load_notice_settings(settings.folder)
-    relay = Relay(reader, writer, vault=vault, settings=notices)
-    postman = open_postman(reader, writer, now, notices, settings.folder)
-    relay.on_letters = postman.wake
+    relay, postman = open_letters(reader, writer, now, settings.folder, vault)
     sweeper = Sweeper(Reader(reader, vault), _files(settings)[1])
     return pump, Rescuer(reader, writer, now), relay, sealer, watch, postman, sweeper
 
@@ -264,8 +259,7 @@ def open_keyring(settings: Settings) -> Keyring:
 
 def open_sealer(settings: Settings, reader: Reader, writer: Writer, now: Callable[[], datetime] = utc_now) -> Sealer:
     """The sealer of a data folder (not started yet)."""
-    files = CheckpointFiles(settings.checkpoint_folder)
-    return Sealer(reader, writer, open_signer(settings, now), files)
+    return Sealer(reader, writer, open_signer(settings, now), _files(settings)[0])
 
 
 def open_signer(settings: Settings, now: Callable[[], datetime] = utc_now) -> Signer:

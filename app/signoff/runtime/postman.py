@@ -20,13 +20,15 @@ from signoff.engine.request import unwrap
 from signoff.engine.writer import Writer
 from signoff.errors import SignoffError
 from signoff.runtime.letters import chat, mail
-from signoff.runtime.notice_settings import NoticeSettings
+from signoff.runtime.notice_settings import NoticeSettings, load_notice_settings
+from signoff.runtime.relay import Relay
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
 from signoff.store.database import Database
 from signoff.store.links import TOKEN_BYTES
 from signoff.store.notices import Delivery, list_due_deliveries
 from signoff.store.times import to_micros
+from signoff.store.vault import Vault
 
 log = logging.getLogger("signoff.notices")
 BATCH = 50
@@ -51,6 +53,17 @@ def open_post(settings: NoticeSettings, folder: Path) -> Post | None:
     if m.folder:
         return FolderPost(folder / m.folder)
     return SmtpPost(m.host, m.port, m.tls, m.user, m.password, m.plain_is_fine)
+
+
+def open_letters(
+    reader: Database, writer: Writer, now: Callable[[], datetime], folder: Path, vault: Vault
+) -> tuple[Relay, Postman]:
+    """The relay that plans the letters of a data folder, and the postman that it wakes (not started yet)."""
+    settings = load_notice_settings(folder)
+    relay = Relay(reader, writer, vault=vault, settings=settings)
+    postman = open_postman(reader, writer, now, settings, folder)
+    relay.on_letters = postman.wake
+    return relay, postman
 
 
 def open_postman(
