@@ -8,7 +8,9 @@ import pytest
 
 from signoff import errors
 from signoff.engine.bulk_queries import RunFilter
+from signoff.wiring import Settings, open_verifier
 from tests.engine.office import TENANT, Office, ask, call, chain, person
+from tests.stores import tamper
 
 ADA, OLGA, PIA = person("ada"), person("katherine"), person("pia")
 
@@ -170,3 +172,25 @@ def test_everything_about_plans_is_audited(office: Office) -> None:
         ("decide_migration", "pia", "refused"),
         ("decide_migration", "ada", "done"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DELETE FROM migration_plan", "does not exist"),
+        ("UPDATE migration_plan SET digest='sha256:0'", "something else"),
+        ("UPDATE migration_plan SET status='rejected'", "rejected"),
+    ],
+)
+def test_the_verifier_finds_a_move_by_a_plan_that_was_not_approved(office: Office, change: str, said: str) -> None:
+    run_id = two_versions(office, migration="approved")[0]
+    plan = propose(office)
+    decide(office, plan["plan_id"])
+    move(office, run_id, plan_id=plan["plan_id"])
+    with open_verifier(Settings(office.folder)) as verifier:
+        assert list(verifier.findings()) == []
+    tamper(office.folder, change)
+    with open_verifier(Settings(office.folder)) as verifier:
+        found = [f for f in verifier.findings() if f.code == "plan_not_approved"]
+    assert len(found) == 1
+    assert said in found[0].message

@@ -16,6 +16,7 @@ import orjson
 from signoff.core.codec import encode_snapshot
 from signoff.core.digest import canonical_json, definition_digest
 from signoff.core.document import read_document
+from signoff.core.events import RunMigrated
 from signoff.core.history import PlanOf
 from signoff.core.implied import (
     implied_attempts,
@@ -142,6 +143,8 @@ class Verifier:
                 found.append(Finding("unreadable_event", f"It cannot be read: {event}.", run.run_id, sequence))
                 complete = False
                 break
+            if isinstance(event, RunMigrated) and (wrong := _approval_of_plan(rows, event)):
+                found.append(Finding("plan_not_approved", wrong, run.run_id, sequence))
             try:
                 found += check.add(event)
             except (SignoffError, KeyError, ValueError, AssertionError, TypeError) as error:
@@ -267,6 +270,19 @@ def _approvals(rows: RunRows, state: RunState) -> Iterator[tuple[str, str]]:
             yield "approval_differs", f"The row of '{step}' counts {given} approvals or shows something else."
     for step, _ in sorted(implied):
         yield "approval_missing", f"'{step}' waits for people, but nobody is asked."
+
+
+def _approval_of_plan(rows: RunRows, event: RunMigrated) -> str:
+    """A run that was moved by an approved plan names one that exists, says the same and was approved; else what not."""
+    if not event.plan_id:
+        return "A plan without an id is said to be approved." if event.approved_by else ""
+    stored = rows.migration_plan(event.plan_id)
+    if stored is None:
+        return f"The run was moved by the plan '{event.plan_id}', which does not exist."
+    digest, status = stored
+    if digest != event.plan_digest:
+        return f"The run was moved by something else than the plan '{event.plan_id}' says."
+    return "" if status in ("approved", "withdrawn") else f"The run was moved by the plan '{event.plan_id}', {status}."
 
 
 def _links(rows: RunRows, state: RunState, used: set[str]) -> Iterator[tuple[str, str]]:

@@ -79,6 +79,13 @@ class RunRows:
         """(code, message, sequence) of everything that is wrong with the hash chain."""
         return chain_problems(self._connection, self._vault, ChainedRun(self.run.pk, self.run.tenant, self.run.run_id))
 
+    def migration_plan(self, plan_id: str) -> tuple[str, str] | None:
+        """(digest, status) of a stored migration plan of the run's tenant."""
+        found = self._connection.exec_driver_sql(
+            "SELECT digest, status FROM migration_plan WHERE tenant=? AND public_id=?", (self.run.tenant, plan_id)
+        ).first()
+        return (found[0], found[1]) if found else None
+
     def snapshot(self) -> bytes:
         """The stored snapshot as JSON text; as it stands where it cannot be decrypted."""
         try:
