@@ -4,13 +4,47 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from signoff.core.payload import is_text
+
+MAX_DEPTH = 100
+MAX_INTEGER = 2**63 - 1
+LONGEST_S = 10 * 366 * 86_400.0
 
 
 class Body(BaseModel):
     """Common part."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def can_be_answered(cls, body: Any) -> Any:
+        """What no store holds and no answer can repeat is refused here, before anything looks at it."""
+        _look_at(body, 0)
+        return body
+
+
+def _look_at(value: Any, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+    match value:
+        case str():
+            if not is_text(value):
+                raise ValueError("a text holds half of a character")
+        case int():
+            if abs(value) > MAX_INTEGER:
+                raise ValueError("a whole number is larger than 2^63")
+        case dict():
+            for name, member in value.items():
+                _look_at(name, depth)
+                _look_at(member, depth + 1)
+        case list():
+            for member in value:
+                _look_at(member, depth + 1)
+        case _:
+            pass
 
 
 ON_BEHALF = Field(default="", max_length=200, description="Login of who is absent and for whom this is answered.")
@@ -263,7 +297,7 @@ class Which(Body):
     status: str = ""
     step: str = ""
     error: str = ""
-    unchanged_s: float = Field(default=0.0, ge=0)
+    unchanged_s: float = Field(default=0.0, ge=0, le=LONGEST_S)
     run_ids: list[str] = Field(default_factory=list, max_length=500)
 
 

@@ -140,7 +140,7 @@ class Engine:
             if isinstance(error, Forbidden):
                 self._audit_refusal(tx, r, error)
             return failed(error)
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
             log.exception("request %s was malformed", r.do)
             return failed(InvalidInput(f"The request '{r.do}' is malformed: {error}", remedy="Correct it."))
 

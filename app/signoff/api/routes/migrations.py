@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
 from signoff.api.plain import plain
@@ -15,7 +15,13 @@ router = APIRouter(tags=["migrations"])
 
 
 @router.get("/migrations", summary="List migration plans", dependencies=[allowed("read_migrations")])
-def list_plans(signoff: Face, person: Caller, definition: str = "", cursor: str = "", limit: int = 50) -> Any:
+def list_plans(
+    signoff: Face,
+    person: Caller,
+    definition: str = "",
+    cursor: str = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Any:
     """The newest first, one page at a time."""
     return plain(signoff.queries.plans.list(person.tenant, definition=definition, cursor=cursor or None, limit=limit))
 
