@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from signoff.cli.commands.runs import Reason
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
 from signoff.cli.output import explains_errors, print_json, print_table, say
-from signoff.core.limits import Limits, write_limits
+from signoff.core.limits import Limits, Share
 from signoff.engine.limit_queries import limits_document
 
 app = typer.Typer(no_args_is_help=True, help="Limits: open runs, calls at once, rates, history, time.")
@@ -26,19 +27,25 @@ def show(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
         print_json(limits_document(view))
         return
     used = {"open_runs": view.open_runs, "armed_timers": view.armed_timers}
-    rows = []
-    for f in fields(Limits):
-        value = getattr(view.limits, f.name)
-        words = write_limits(Limits(**{f.name: value})).get(f.name, value) if f.name in _NESTED else value
-        rows.append((f.name, "no limit" if words in (None, "", {}) or (f.name in _NESTED and not words) else words,
-                     used.get(f.name)))  # fmt: skip
+    rows = [(f.name, _words(getattr(view.limits, f.name)), used.get(f.name)) for f in fields(Limits)]
     print_table(("limit", "allowed", "used now"), rows, "")
     calls = [(c.pool, c.connector, c.under_way, c.waiting, c.waiting_since) for c in view.calls]
     columns = ("pool", "connector", "under way", "waiting", "since (UTC)")
     print_table(columns, calls, "No calls are waiting or under way.")
 
 
-_NESTED = frozenset({"activities", "pools", "connectors"})
+def _words(value: object) -> str:
+    """What a limit allows, e.g. `3 at once, 30 a minute` or `ml: 2 at once`."""
+    match value:
+        case Share(at_once=at_once, per_minute=per_minute):
+            both = ((at_once, "at once"), (per_minute, "a minute"))
+            return ", ".join(f"{n} {words}" for n, words in both if n is not None) or "no limit"
+        case Mapping():
+            return "; ".join(f"{name}: {_words(share)}" for name, share in sorted(value.items())) or "no limit"
+        case None | "":
+            return "no limit"
+        case _:
+            return str(value)
 
 
 @app.command("set")
