@@ -30,6 +30,7 @@ def office_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
 def test_a_token_is_shown_once_and_works(visit: Visitors, office: Office) -> None:
     page = visit("ada", "/runs")
     page.goto(f"{office.address}/account")
+    expect(page.get_by_role("note").filter(has_text="Demo: people, passwords and data are made up")).to_be_visible()
     page.get_by_text("New token for Ada").click()
     page.get_by_label("What it is for").fill("Nightly report")
     page.get_by_label("read_runs", exact=True).check()

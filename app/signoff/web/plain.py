@@ -14,6 +14,8 @@ NAV = (
     '<nav aria-label="Main"><a href="/inbox">Inbox</a><a href="/runs">Runs</a>'
     '<a href="/definitions">Definitions</a><a href="/account">Account</a></nav>'
 )
+DEMO_WORDS = "Demo: people, passwords and data are made up, and everything stays on this machine."
+"""What every page says under `signoff demo`."""
 
 
 def plain_page(
@@ -29,12 +31,13 @@ def plain_page(
     """A whole page around `body`, which must already be safe HTML; `roomy` has space for tables."""
     theme = request.cookies.get(THEME_COOKIE, "")
     chosen = f' data-theme="{theme}"' if theme in ("dark", "light") else ""
+    demo = f'<p class="demo-line" role="note">{DEMO_WORDS}</p>' if request.app.state.site.settings.demo else ""
     return HTMLResponse(
         f"""<!doctype html><html lang="en"{chosen}><head><meta charset="utf-8"><title>{esc(title)} · Signoff</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg">
 <link rel="stylesheet" href="{address("plain.css")}"><script src="{address("page.js")}"></script></head><body>
 <header><a href="/">Signoff</a>{NAV if nav else ""}</header>
-<main class="{"roomy" if roomy else "wide" if wide else ""}">{body}</main></body></html>""",
+<main class="{"roomy" if roomy else "wide" if wide else ""}">{demo}{body}</main></body></html>""",
         status_code=status,
     )
 

@@ -19,6 +19,7 @@ from signoff.web.models.layout import layered
 from signoff.web.models.sheet import positions_of
 from signoff.web.parts.icons import svg
 from signoff.web.parts.panes import html
+from signoff.web.plain import DEMO_WORDS
 from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE
 from signoff.web.site import Visitor
 
@@ -150,8 +151,7 @@ def _scheme(dark: bool) -> dict[str, str]:
 def _demo_line(visitor: Visitor) -> list[Any]:
     if not visitor.site.settings.demo:
         return []
-    words = "Demo: people, passwords and data are made up, and everything stays on this machine."
-    return [html(f'<div class="demo-line" role="note">{words}</div>', css="shell.css", margin=(0, 0, 12, 0))]
+    return [html(f'<div class="demo-line" role="note">{DEMO_WORDS}</div>', css="shell.css", margin=(0, 0, 12, 0))]
 
 
 def _who(visitor: Visitor) -> str:

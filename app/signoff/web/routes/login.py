@@ -136,7 +136,7 @@ def _demo_people(site: Site, hidden: str) -> str:
 <input type="hidden" name="password" value="{DEMO_PASSWORD}"><button>{label(p.name)}
 <small>{esc(p.login)} · {esc(", ".join(p.roles))}</small></button></form></li>"""
         for p in site.signoff.queries.list_people(site.tenant)
-        if p.active
+        if p.active and p.kind == "person"
     )
     return f"""<div class="card"><h2>Demo people</h2><p class="soft">This is a demo on this machine: people and data are
 made up. Choose one to sign in; the password of everyone is <b>{DEMO_PASSWORD}</b>.</p>
