@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.api.test_api import PASSWORD, Desk, desk
 from tests.engine.office import call, chain
 
@@ -32,3 +34,11 @@ def test_limits_are_read_set_and_felt(desk: Desk) -> None:
     assert seen["used"]["open_runs"] == 1
     assert seen["used"]["calls"][0]["under_way"] == 1
     desk.office.connectors.let_go.set()
+
+
+@pytest.mark.parametrize("name", ["", " ", "gpu ", "a\x00b", "a\nb", "x" * 201])
+def test_a_limit_for_what_cannot_be_a_pool_is_refused(desk: Desk, name: str) -> None:
+    desk.office.running.save_person("mary", roles=("administrator",), password=PASSWORD)
+    body = {"limits": {"pools": {name: {"at_once": 1}}}, "reason": "r"}
+    answer = desk.http.put("/limits", json=body, headers=desk.as_("mary"))
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_limits")

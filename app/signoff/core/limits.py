@@ -13,6 +13,7 @@ from signoff.core.states import Actor
 MOST = 1_000_000_000
 MAX_WEIGHT = 1000
 MAX_NAMED = 200
+MAX_NAME_CHARS = 200
 EVENTS_PER_RUN = 10_000
 BY_LIMITS = Actor("system", "limits", "Limits", "engine")
 """Who pauses a run that has used up what it may."""
@@ -98,6 +99,15 @@ def read_limits(document: Mapping[str, Any]) -> tuple[Limits, tuple[str, ...]]:
             problems += _bad_number(value, name, name)
             given[name] = value
     return (UNLIMITED, tuple(problems)) if problems else (Limits(**given), ())
+
+
+def odd_names(limits: Limits) -> tuple[str, ...]:
+    """Names that no pool or connector can have, as sentences: such a limit would hold nothing back, unseen."""
+    return tuple(
+        f"A name in '{where}' must have 1 to {MAX_NAME_CHARS} characters that can be seen."
+        for where, names in (("pools", limits.pools), ("connectors", limits.connectors))
+        if not all(0 < len(n.strip()) == len(n) <= MAX_NAME_CHARS and n.isprintable() for n in names)
+    )
 
 
 def write_limits(limits: Limits) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any
 
-from signoff.core.limits import read_limits, write_limits
+from signoff.core.limits import odd_names, read_limits, write_limits
 from signoff.core.rejection import Rejection
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
@@ -26,6 +26,7 @@ def set_limits(tx: Transaction, r: Request) -> Answer:
     """
     document, reason = required(r.args, "limits", dict), str(r.args.get("reason") or "").strip()
     limits, problems = read_limits(document)
+    problems = problems or odd_names(limits)
     if problems:
         listed = tuple({"field": "limits", "message": p, "remedy": "Correct it."} for p in problems)
         raise InvalidInput(" ".join(problems), code="invalid_limits", remedy="Correct them.", problems=listed)
