@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import panel as pn
 import uvicorn
 
 from signoff.connectors.call import ActivityError, Call
@@ -228,6 +229,8 @@ class Server:
         self._server.should_exit = True
         self._thread.join(15)
         self._socket.close()
+        for watcher in list(pn.state.param.watchers.get("busy", {}).get("value", [])):
+            pn.state.param.unwatch(watcher)  # of pages whose loop has ended: it would fail those of the next server
 
 
 if __name__ == "__main__":
