@@ -10,12 +10,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from signoff.engine.permissions import permitted
+from signoff.engine.auditing import audit, is_administrator
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound
 from signoff.store.absences import AbsenceRow, add_absence, find_absence, list_absences, revoke_absence
-from signoff.store.people import add_audit, directory_changed
+from signoff.store.people import directory_changed
 from signoff.store.times import from_micros, to_micros
 
 Answer = dict[str, Any]
@@ -50,7 +50,7 @@ def set_absence(tx: Transaction, r: Request) -> Answer:
         number = add_absence(journal, r.tenant, row)
         directory_changed(journal, r.tenant)
         until = f"{begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC"
-        _audit(tx, r, person, f"{delegate} decides from {until}. {reason}".strip())
+        audit(tx, r, person, f"{delegate} decides from {until}. {reason}".strip())
         return number
 
     number = tx.direct(write)
@@ -62,7 +62,7 @@ def revoke(tx: Transaction, r: Request) -> Answer:
     """End an absence before its time; what was decided meanwhile stands."""
     found = find_absence(tx.journal, r.tenant, required(r.args, "id", int))
     mine = found is not None and found.person == r.actor.id.casefold()
-    if found is None or not (mine or _is_administrator(tx, r)):
+    if found is None or not (mine or is_administrator(tx, r)):
         raise NotFound("There is no such absence.", remedy="Look into the list of absences.")
     reason = str(r.args.get("reason") or "").strip()[:MAX_REASON_CHARS]
     if not mine and not reason:
@@ -73,7 +73,7 @@ def revoke(tx: Transaction, r: Request) -> Answer:
     def write(journal: Any) -> bool:
         done = revoke_absence(journal, r.tenant, found.id, to_micros(tx.now), r.actor.id.casefold(), reason)
         directory_changed(journal, r.tenant)
-        _audit(tx, r, found.person, f"absence {found.id} revoked. {reason}".strip())
+        audit(tx, r, found.person, f"absence {found.id} revoked. {reason}".strip())
         return done
 
     revoked = tx.direct(write)
@@ -98,7 +98,7 @@ def _refuse_overlaps(tx: Transaction, r: Request, person: str, delegate: str, be
 
 def _whose(tx: Transaction, r: Request, person: str) -> str:
     account = tx.directory(r.tenant)[1].get(person)
-    if person != r.actor.id.casefold() and not _is_administrator(tx, r):
+    if person != r.actor.id.casefold() and not is_administrator(tx, r):
         raise Forbidden("Only an administrator records an absence of somebody else.", remedy="Ask one.")
     if account is None or not account.active or account.kind != "person":
         raise NotFound(f"There is no active account '{person[:60]}' of a person.", remedy="Correct the login.")
@@ -116,16 +116,6 @@ def _instant(args: dict[str, Any], name: str, otherwise: datetime | None) -> dat
     if at.tzinfo is None or not 1970 <= at.year <= 2199:
         raise InvalidInput(f"'{name}' must say its offset from UTC, between 1970 and 2199.", remedy="Correct it.")
     return at.astimezone(UTC)
-
-
-def _is_administrator(tx: Transaction, r: Request) -> bool:
-    account = tx.directory(r.tenant)[1].get(r.actor.id.casefold())
-    return account is not None and "save_person" in permitted(account.roles)
-
-
-def _audit(tx: Transaction, r: Request, subject: str, message: str) -> None:
-    at, who = to_micros(tx.now), r.actor
-    add_audit(tx.journal, r.tenant, at, who.id, who.channel, r.do, subject, "done", message)
 
 
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {"set_absence": set_absence, "revoke_absence": revoke}

@@ -8,12 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from signoff.engine.access_queries import TOKEN_PREFIX
+from signoff.engine.auditing import audit, is_administrator
 from signoff.engine.permissions import MAY, NOT_BY_TOKEN, permitted
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Forbidden, InvalidInput, NotFound
 from signoff.store import access
-from signoff.store.people import Account, add_audit
+from signoff.store.people import Account
 from signoff.store.times import from_micros, to_micros
 
 Answer = dict[str, Any]
@@ -48,7 +49,7 @@ def create_token(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> int:
         number = access.add_token(journal, secret, token)
-        _audit(tx, r, f"{login}: token {number} '{name}'", f"scopes {' '.join(scopes)}; until {expires:%Y-%m-%d %H:%M}")
+        audit(tx, r, f"{login}: token {number} '{name}'", f"scopes {' '.join(scopes)}; until {expires:%Y-%m-%d %H:%M}")
         return number
 
     number = tx.direct(write)
@@ -59,14 +60,14 @@ def revoke_token(tx: Transaction, r: Request) -> Answer:
     """End one's own token, or as an administrator anybody's; it is refused from the next request on."""
     token = access.get_token(tx.journal, r.tenant, required(r.args, "id", int))
     mine = token is not None and token.login == r.actor.id.casefold()
-    if token is None or not (mine or _is_administrator(tx, r)):
+    if token is None or not (mine or is_administrator(tx, r)):
         raise NotFound("There is no such token.", remedy="Look into the list of tokens.")
     at = to_micros(tx.now)
 
     def write(journal: Any) -> bool:
         ended = access.revoke_token(journal, r.tenant, token.id, at, r.actor.id)
         if ended:
-            _audit(tx, r, f"{token.login}: token {token.id} '{token.name}'", "")
+            audit(tx, r, f"{token.login}: token {token.id} '{token.name}'", "")
         return ended
 
     return ok(id=token.id, revoked=tx.direct(write))
@@ -75,13 +76,13 @@ def revoke_token(tx: Transaction, r: Request) -> Answer:
 def end_sessions(tx: Transaction, r: Request) -> Answer:
     """End one's own sessions: the one named by `id`, all but `but`, or all; an administrator may name a `login`."""
     login = str(r.args.get("login") or r.actor.id).casefold()
-    if login != r.actor.id.casefold() and not _is_administrator(tx, r):
+    if login != r.actor.id.casefold() and not is_administrator(tx, r):
         raise Forbidden("Only an administrator ends somebody else's sessions.", remedy="Ask one.")
     only, but = str(r.args.get("id") or ""), str(r.args.get("but") or "")
 
     def write(journal: Any) -> int:
         count = access.remove_sessions(journal, r.tenant, login, only=only, but=but)
-        _audit(tx, r, login, f"{count} sessions ended")
+        audit(tx, r, login, f"{count} sessions ended")
         return count
 
     return ok(ended=tx.direct(write))
@@ -115,23 +116,13 @@ def check_token(tx: Transaction, r: Request, account: Account) -> None:
 def _whose(tx: Transaction, r: Request, login: str, what: str) -> Account:
     account = tx.directory(r.tenant)[1].get(login)
     if login != r.actor.id.casefold():
-        if not _is_administrator(tx, r):
+        if not is_administrator(tx, r):
             raise Forbidden(f"Only an administrator may {what} somebody else.", remedy="Ask one.")
         if account is None or account.kind != "service":
             raise Forbidden(f"Nobody may {what} another person, only service accounts.", remedy="Let them do it.")
     if account is None or not account.active:
         raise NotFound(f"There is no active account '{login[:60]}'.", remedy="Create it first.")
     return account
-
-
-def _is_administrator(tx: Transaction, r: Request) -> bool:
-    account = tx.directory(r.tenant)[1].get(r.actor.id.casefold())
-    return account is not None and "save_person" in permitted(account.roles)
-
-
-def _audit(tx: Transaction, r: Request, subject: str, message: str) -> None:
-    at, who = to_micros(tx.now), r.actor
-    add_audit(tx.journal, r.tenant, at, who.id, who.channel, r.do, subject, "done", message)
 
 
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from signoff.core.commands import Command
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
+from signoff.engine.auditing import audit_alone
 from signoff.engine.request import Request, ok, refused
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.ledger import ERASED_KIND, Erasure
-from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 from signoff.store.tree import UNCHAINED, remember, seal
 
@@ -38,7 +38,7 @@ def export_audit(tx: Transaction, r: Request) -> Answer:
     known = "SELECT 1 FROM run WHERE tenant=? AND public_id=?"
     if run_id and not tx.journal.rows(known, (r.tenant, run_id)):
         raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
-    _record(tx, r, run_id or "all runs", str(r.args.get("format") or "bundle"))
+    audit_alone(tx, r, run_id or "all runs", str(r.args.get("format") or "bundle"))
     return ok(run_id=run_id, by=r.actor.id, at=tx.now.isoformat())
 
 
@@ -48,7 +48,7 @@ def hold_run(tx: Transaction, r: Request) -> Answer:
     key, _, _ = tx.run(r.tenant, run_id)
     hold = reason if r.args.get("hold") is not False else None
     tx.direct(lambda journal: journal.write("UPDATE run_key SET hold=? WHERE run=?", (hold, key.pk)))
-    _record(tx, r, run_id, ("on hold: " if hold else "hold ended: ") + reason)
+    audit_alone(tx, r, run_id, ("on hold: " if hold else "hold ended: ") + reason)
     return ok(run_id=run_id, hold=bool(hold))
 
 
@@ -78,13 +78,13 @@ def erase_run(tx: Transaction, r: Request) -> Answer:
             )
     for each in whole:
         _erase(tx, r, each, reason)
-    _record(tx, r, run_id, reason)
+    audit_alone(tx, r, run_id, reason)
     return ok(run_id=run_id, erased=whole)
 
 
 def rotate_keys(tx: Transaction, r: Request) -> Answer:
     """Somebody makes new keys: recorded before it is done, which happens outside of the database."""
-    _record(tx, r, str(r.args.get("what") or ""), "")
+    audit_alone(tx, r, str(r.args.get("what") or ""), "")
     return ok()
 
 
@@ -122,13 +122,6 @@ def _reason(r: Request, what: str) -> str:
     if not reason:
         raise InvalidInput(f"Expected a reason to {what}.", code="no_reason", remedy="Say why.")
     return reason[:1000]
-
-
-def _record(tx: Transaction, r: Request, subject: str, message: str) -> None:
-    at = to_micros(tx.now)
-    tx.direct(
-        lambda journal: add_audit(journal, r.tenant, at, r.actor.id, r.actor.channel, r.do, subject, "done", message)
-    )
 
 
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from signoff.core.rejection import Rejection
+from signoff.engine.auditing import audit_alone
 from signoff.engine.ids import new_bulk_id
 from signoff.engine.moving import move_command, plan_args, target_of
 from signoff.engine.permissions import permitted, who_may, words_of
@@ -16,8 +17,6 @@ from signoff.engine.run_requests import answer_of
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Forbidden, InvalidInput, NotFound, SignoffError
 from signoff.store.definitions import find_version
-from signoff.store.people import add_audit
-from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
 MAX_RUNS = 500
@@ -75,12 +74,7 @@ def bulk(tx: Transaction, r: Request) -> Answer:
     results = [_one(tx, r, name, handler, item, f"{reason} ({bulk_id})") for item in items]
     done = sum(x["done"] for x in results)
     message = f"{name} on {len(items)} runs, {done} done, {len(items) - done} refused: {reason}"
-    at = to_micros(tx.now)
-    tx.direct(
-        lambda journal: add_audit(
-            journal, r.tenant, at, r.actor.id, r.actor.channel, f"bulk {name}", bulk_id, "done", message
-        )
-    )
+    audit_alone(tx, r, bulk_id, message, action=f"bulk {name}")
     return ok(bulk_id=bulk_id, done=done, refused=len(items) - done, results=results)
 
 

@@ -11,13 +11,13 @@ from signoff.core.digest import definition_digest
 from signoff.core.document import read_document, write_document
 from signoff.core.schema import with_listed_fields
 from signoff.core.validate import NAME, KnownVersion, Surroundings, is_publishable, validate
+from signoff.engine.auditing import audit
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, InvalidInput, NotFound
 from signoff.store import definitions as d
 from signoff.store.bodies import dump
 from signoff.store.known import load_known
-from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -66,7 +66,7 @@ def create_draft(tx: Transaction, r: Request) -> Answer:
     def write(journal: Any) -> None:
         definition_id = d.add_definition(journal, r.tenant, name, title)
         d.add_draft(journal, definition_id, 1, document, layout, r.actor.id, to_micros(tx.now))
-        _audit(tx, r, "create_draft", name, "revision 1")
+        audit(tx, r, name, "revision 1")
 
     tx.direct(write)
     return ok(name=name, revision=1)
@@ -99,7 +99,7 @@ def save_draft(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         d.add_draft(journal, definition_id, revision, document, layout, r.actor.id, to_micros(tx.now))
-        _audit(tx, r, "save_draft", name, f"revision {revision}")
+        audit(tx, r, name, f"revision {revision}")
 
     tx.direct(write)
     return ok(name=name, revision=revision)
@@ -150,7 +150,7 @@ def _publish(tx: Transaction, r: Request, connectors: Collection[str], known: di
             r.actor.id,
             to_micros(tx.now),
         )
-        _audit(tx, r, "publish", name, f"version {version} {digest}")
+        audit(tx, r, name, f"version {version} {digest}")
         return version
 
     return ok(name=name, version=tx.direct(write), digest=digest, created=True)
@@ -174,10 +174,4 @@ def _take_back(journal: Any, tx: Transaction, r: Request, definition_id: int, ve
     """Publishing the content of an archived version once more takes its archiving back."""
     d.set_archived(journal, definition_id, None, False)
     d.set_archived(journal, definition_id, version, False)
-    _audit(tx, r, "unarchive", str(r.args.get("name")), f"version {version} was published again")
-
-
-def _audit(tx: Transaction, r: Request, action: str, subject: str, message: str) -> None:
-    add_audit(
-        tx.journal, r.tenant, to_micros(tx.now), r.actor.id, r.actor.channel, action, subject, "done", message
-    )  # fmt: skip
+    audit(tx, r, str(r.args.get("name")), f"version {version} was published again", action="unarchive")

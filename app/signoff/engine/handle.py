@@ -26,6 +26,7 @@ from signoff.engine import (
     version_requests,
     worker_requests,
 )
+from signoff.engine.auditing import audit_alone
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Dispatcher
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
@@ -35,7 +36,7 @@ from signoff.engine.usage import Usage
 from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, StoreFault, Unavailable
 from signoff.store.definitions import get_version
 from signoff.store.journal import Journal
-from signoff.store.people import Account, add_audit, add_request, find_request
+from signoff.store.people import Account, add_request, find_request
 from signoff.store.times import to_micros
 
 log = logging.getLogger("signoff.engine")
@@ -193,12 +194,7 @@ class Engine:
 
     def _audit_refusal(self, tx: Transaction, r: Request, error: SignoffError) -> None:
         subject = str(r.args.get("run_id") or r.args.get("name") or "")[:200]
-        at = to_micros(tx.now)
-        tx.direct(
-            lambda journal: add_audit(
-                journal, r.tenant, at, r.actor.id, r.actor.channel, r.do, subject, "refused", error.message
-            )
-        )
+        audit_alone(tx, r, subject, error.message, outcome="refused")
 
 
 def _fault_of(error: Exception, do: str) -> Unavailable:

@@ -12,13 +12,11 @@ from signoff.core.quorum import counted, same_person
 from signoff.core.rejection import Rejection
 from signoff.engine.absence_queries import AbsenceQueries
 from signoff.engine.caches import PlanCache
+from signoff.engine.paging import MAX_PAGE, page_size, read_cursor
 from signoff.engine.views import InboxItem, Page
-from signoff.errors import InvalidInput
 from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
 from signoff.store.times import from_micros, from_micros_or_none
-
-MAX_PAGE = 200
 
 
 class InboxQueries(AbsenceQueries):
@@ -32,7 +30,7 @@ class InboxQueries(AbsenceQueries):
     def list_inbox(self, tenant: str, login: str, *, cursor: str | None = None, limit: int = 50) -> Page[InboxItem]:
         """Open approvals and forms that a person is asked to answer, also for others who are absent; oldest first."""
         after = read_cursor(cursor, 1)
-        size = max(1, min(limit, MAX_PAGE))
+        size = page_size(limit)
         absent = [a.person for a in self.absences_now(tenant, login)]
         logins = tuple(dict.fromkeys((login.casefold(), *absent)))
         rows = r.list_inbox(self._reader, tenant, logins, after=after[0] if after else 0, limit=size * len(logins) + 1)
@@ -155,17 +153,3 @@ def _quotas(x: r.ApprovalRecord) -> dict[str, Any]:
     asked = step.approval
     far = tuple((q.name, len(c), q.required) for q, c in zip(asked.quotas, counted(asked), strict=True))
     return {"quotas": far, "in_sequence": asked.in_sequence}
-
-
-def read_cursor(cursor: str | None, parts: int) -> list[int] | None:
-    """The numbers of a page cursor.
-
-    Raises:
-        InvalidInput: it is not one of ours.
-    """
-    if not cursor:
-        return None
-    found = cursor.split(".")
-    if len(found) != parts or not all(p.isdigit() and len(p) < 20 for p in found):
-        raise InvalidInput("The page cursor is not one of ours.", code="bad_cursor", remedy="Start at the first page.")
-    return [int(p) for p in found]

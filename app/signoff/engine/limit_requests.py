@@ -8,12 +8,11 @@ from typing import Any
 
 from signoff.core.limits import odd_names, read_limits, write_limits
 from signoff.core.rejection import Rejection
+from signoff.engine.auditing import audit, audit_alone
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import InvalidInput
 from signoff.store.limits import save_limits
-from signoff.store.people import add_audit
-from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
 
@@ -36,10 +35,7 @@ def set_limits(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         save_limits(journal, r.tenant, limits)
-        add_audit(
-            journal, r.tenant, to_micros(tx.now), r.actor.id, r.actor.channel, "set_limits", "limits", "done",
-            f"{reason} Before: {before}. After: {after}.",
-        )  # fmt: skip
+        audit(tx, r, "limits", f"{reason} Before: {before}. After: {after}.")
 
     tx.direct(write)
     tx.usage.limits_changed(r.tenant)
@@ -54,12 +50,7 @@ def over_quota(tx: Transaction, r: Request, definition: str) -> Rejection | None
         return None
     message = f"Expected to start a run of '{definition}', but {why}."
     remedy = f"Try again in {ceil(wait)} seconds." if wait else "Try again when some have ended, or raise the limit."
-    at = to_micros(tx.now)
-    tx.direct(
-        lambda journal: add_audit(
-            journal, r.tenant, at, r.actor.id, r.actor.channel, "start_run", definition, "refused", message
-        )
-    )
+    audit_alone(tx, r, definition, message, outcome="refused")
     return Rejection("over_quota", message, remedy, details={"retry_after_s": ceil(wait) if wait else 60})
 
 

@@ -14,11 +14,11 @@ from signoff.core.commands import Decide, ReturnForm, SubmitForm
 from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
 from signoff.core.wording import clock
+from signoff.engine.auditing import audit_alone
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import NotFound
 from signoff.store.links import Link, find_link, spend_link
-from signoff.store.people import add_audit
 from signoff.store.times import from_micros, to_micros
 
 Answering = Decide | SubmitForm | ReturnForm
@@ -89,9 +89,8 @@ def _known(tx: Transaction, r: Request, token: str) -> Link:
     """
     link = find_link(tx.journal, token) if 0 < len(token) <= 200 else None
     if link is None or link.tenant != r.tenant:
-        message, at = "There is no such link.", to_micros(tx.now)
-        who = r.actor
-        tx.direct(lambda j: add_audit(j, r.tenant, at, who.id, who.channel, "open_link", "", "refused", message))
+        message = "There is no such link."
+        audit_alone(tx, r, "", message, action="open_link", outcome="refused")
         raise NotFound(message, code="unknown_link", remedy=_INBOX)
     return link
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from signoff.engine.paging import older_than, page_size
 from signoff.engine.views import DeliveryView, LinkView, Page
 from signoff.errors import InvalidInput
 from signoff.store.links import find_link
@@ -13,7 +14,6 @@ from signoff.store.reads.reader import Reader
 from signoff.store.times import from_micros, from_micros_or_none
 
 STATUSES = ("pending", "sent", "moot", "dead")
-MAX_PAGE = 200
 
 
 class NoticeQueries:
@@ -53,12 +53,8 @@ class NoticeQueries:
         """
         if status and status not in STATUSES:
             raise InvalidInput(f"There is no status '{status[:40]}'.", remedy=f"Use one of: {', '.join(STATUSES)}.")
-        if cursor and not (cursor.isdigit() and len(cursor) < 19):
-            raise InvalidInput(
-                "The page cursor is not one of ours.", code="bad_cursor", remedy="Start at the first page."
-            )
-        size = max(1, min(limit, MAX_PAGE))
-        before = int(cursor) if cursor else None
+        size = page_size(limit)
+        before = older_than(cursor)
         found = list_deliveries(self._reader, tenant, status=status, run_id=run_id, before=before, limit=size + 1)
         items = tuple(
             DeliveryView(

@@ -16,6 +16,7 @@ from signoff.core.quorum import find_person, same_person
 from signoff.core.sensitive import is_sensitive
 from signoff.core.standing_in import absent_for
 from signoff.core.states import RunState
+from signoff.engine.auditing import audit
 from signoff.engine.links import DECIDED, FILLED_IN
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
@@ -24,7 +25,7 @@ from signoff.store.journal import Journal
 from signoff.store.leases import remove_outbox
 from signoff.store.links import Link, add_link
 from signoff.store.notices import Delivery, add_delivery, find_delivery, move_delivery
-from signoff.store.people import add_audit, hash_secret
+from signoff.store.people import hash_secret
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -209,8 +210,7 @@ def retry_delivery(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         move_delivery(journal, letter.id, "pending", at, tries=0, due=at)
-        who = r.actor
-        add_audit(journal, r.tenant, at, who.id, who.channel, r.do, f"letter {letter.id}", "done", reason)
+        audit(tx, r, f"letter {letter.id}", reason)
 
     tx.direct(write)
     return ok(id=letter.id)

@@ -13,6 +13,7 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from signoff.core.commands import CheckApprovers
 from signoff.core.states import Actor
+from signoff.engine.auditing import audit
 from signoff.engine.permissions import ROLES
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
@@ -108,7 +109,7 @@ def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
     fits = account is not None and account.active and bool(r.context) and r.context == account.password_hash
     if account is None or not fits:
         guesses.failed(names, tx.now)
-        _audit(tx, r, "sign_in", login, "refused", "Wrong login or password.")
+        audit(tx, r, login, "Wrong login or password.", outcome="refused")
         tx.wrote_directly = True
         raise NotSignedIn("The login or the password is wrong.", remedy="Try again.")
     secret = secrets.token_urlsafe(32)
@@ -119,7 +120,7 @@ def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
 
     def write(journal: Any) -> None:
         access.add_session(journal, secret, r.tenant, session)
-        _audit(tx, r, "sign_in", login, "done", "")
+        audit(tx, r, login)
 
     tx.direct(write)
     return ok(session=secret, login=login, name=account.name, expires_at=expires.isoformat())
@@ -165,7 +166,7 @@ def save_person(tx: Transaction, r: Request) -> Answer:
         p.save_account(journal, r.tenant, account, tuple(groups), to_micros(tx.now))
         if old is not None and lost_trust(old, account):
             access.remove_sessions(journal, r.tenant, login)
-        _audit(tx, r, "save_person", login, "done", f"roles {' '.join(roles)}; groups {' '.join(groups)}")
+        audit(tx, r, login, f"roles {' '.join(roles)}; groups {' '.join(groups)}")
 
     tx.direct(write)
     tx.people_changed(r.tenant)
@@ -184,7 +185,3 @@ def _look_at_open_approvals(tx: Transaction, tenant: str, login: str) -> None:
     engine = Actor("system", "directory", "Directory", "engine")
     for run_id, step in p.list_open_approvals(tx.journal, tenant, login):
         tx.command(tenant, run_id, CheckApprovers(actor=engine, step=step))
-
-
-def _audit(tx: Transaction, r: Request, action: str, subject: str, outcome: str, message: str) -> None:
-    p.add_audit(tx.journal, r.tenant, to_micros(tx.now), r.actor.id, r.actor.channel, action, subject, outcome, message)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from signoff.engine.paging import older_than, page_size
 from signoff.engine.views import MigrationPlanView, Page
-from signoff.errors import InvalidInput, NotFound
+from signoff.errors import NotFound
 from signoff.store.migration_plans import StoredPlan, find_plan, list_plans
 from signoff.store.reads.reader import Reader
 from signoff.store.times import from_micros, from_micros_or_none
-
-MAX_PAGE = 200
 
 
 class PlanQueries:
@@ -21,9 +20,7 @@ class PlanQueries:
         self, tenant: str, *, definition: str = "", cursor: str | None = None, limit: int = 50
     ) -> Page[MigrationPlanView]:
         """Plans, the newest first."""
-        if cursor and not (cursor.isdigit() and len(cursor) < 20):
-            raise InvalidInput("The page cursor is not one of ours.", code="bad_cursor", remedy="Start again.")
-        size, before = max(1, min(limit, MAX_PAGE)), int(cursor) if cursor else None
+        size, before = page_size(limit), older_than(cursor)
         found = list_plans(self._reader.rows, tenant, definition, before, size + 1)
         items = tuple(_view(x) for x in found[:size])
         return Page(items, str(found[size - 1].id) if len(found) > size else None)

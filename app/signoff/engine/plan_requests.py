@@ -8,6 +8,7 @@ from typing import Any
 from signoff.core.migration import plan_problems
 from signoff.core.quorum import same_person
 from signoff.core.rejection import Rejection
+from signoff.engine.auditing import audit, audit_alone
 from signoff.engine.ids import new_plan_id
 from signoff.engine.moving import document_of, migration_of, target_of
 from signoff.engine.request import Request, ok, refused
@@ -15,7 +16,6 @@ from signoff.engine.transaction import Transaction, required
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.definitions import VersionRow, find_version
 from signoff.store.migration_plans import StoredPlan, add_plan, find_plan, find_with_digest, settle_plan
-from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -48,7 +48,7 @@ def propose(tx: Transaction, r: Request) -> Answer:
         versions = (source.version, target.version)
         add_plan(journal, r.tenant, source.definition_id, plan_id, versions, migration.digest, document, reason,
                  r.actor.id, at)  # fmt: skip
-        _audit(tx, r, "propose_migration", plan_id, f"{migration.digest}: {reason}")
+        audit(tx, r, plan_id, f"{migration.digest}: {reason}")
 
     tx.direct(write)
     return ok(plan_id=plan_id, digest=migration.digest, status="proposed", created=True)
@@ -82,14 +82,14 @@ def withdraw(tx: Transaction, r: Request) -> Answer:
 def _settle(tx: Transaction, r: Request, plan: StoredPlan, status: str, comment: str) -> Answer:
     def write(journal: Any) -> None:
         settle_plan(journal, r.tenant, plan.plan_id, status, r.actor.id, to_micros(tx.now), comment)
-        _audit(tx, r, r.do, plan.plan_id, f"{status} {plan.digest}: {comment}")
+        audit(tx, r, plan.plan_id, f"{status} {plan.digest}: {comment}")
 
     tx.direct(write)
     return ok(plan_id=plan.plan_id, status=status)
 
 
 def _refuse(tx: Transaction, r: Request, plan: StoredPlan, code: str, message: str, remedy: str) -> Answer:
-    tx.direct(lambda journal: _audit(tx, r, r.do, plan.plan_id, message, "refused"))
+    audit_alone(tx, r, plan.plan_id, message, outcome="refused")
     return refused(Rejection(code, message, remedy))
 
 
@@ -117,11 +117,6 @@ def _words(r: Request, name: str, wanted: str) -> str:
 
 def _text(r: Request, name: str) -> str:
     return str(r.args.get(name) or "").strip()[:MAX_COMMENT_CHARS]
-
-
-def _audit(tx: Transaction, r: Request, action: str, subject: str, message: str, outcome: str = "done") -> None:
-    at = to_micros(tx.now)
-    add_audit(tx.journal, r.tenant, at, r.actor.id, r.actor.channel, action, subject, outcome, message)
 
 
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {

@@ -18,9 +18,10 @@ from signoff.engine.caches import PlanCache
 from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
 from signoff.engine.file_queries import FileQueries
-from signoff.engine.inbox_queries import MAX_PAGE, InboxQueries, read_cursor
+from signoff.engine.inbox_queries import InboxQueries
 from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
+from signoff.engine.paging import page_size, read_cursor
 from signoff.engine.plan_queries import PlanQueries
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, Page, Person, RunRow, RunView, SignalView
@@ -133,7 +134,7 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
     ) -> Page[RunRow]:
         """Runs, the most recently changed first; `reader` sees only what their roles and relations allow."""
         after = read_cursor(cursor, 2)
-        size = max(1, min(limit, MAX_PAGE))
+        size = page_size(limit)
         found = r.list_runs(
             self._reader,
             tenant,
@@ -241,7 +242,7 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
         limit: int = 50,
     ) -> Page[SignalView]:
         """Messages from outside, the newest first."""
-        before, size = read_cursor(cursor, 1), max(1, min(limit, MAX_PAGE))
+        before, size = read_cursor(cursor, 1), page_size(limit)
         found = list_messages(
             self._reader,
             tenant,

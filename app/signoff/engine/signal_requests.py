@@ -21,11 +21,11 @@ from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
 from signoff.core.states import Actor
 from signoff.core.validate import NAME
+from signoff.engine.auditing import audit
 from signoff.engine.request import Request, ok
 from signoff.errors import Conflict, InvalidInput, NotFound, Unavailable
 from signoff.store import signals as s
 from signoff.store.bodies import dump
-from signoff.store.people import add_audit
 from signoff.store.times import from_micros, to_micros
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def discard_signal(tx: Transaction, r: Request) -> Answer:
     def write(journal: Any) -> None:
         s.settle_message(journal, message.id, "discarded", at, note=reason[:1_000])
         subject = f"{name} {key} {message_id}"[:200]
-        add_audit(journal, r.tenant, at, r.actor.id, r.actor.channel, "discard_signal", subject, "done", reason)
+        audit(tx, r, subject, reason)
 
     tx.direct(write)
     return ok(id=message_id, status="discarded")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from signoff.core.rejection import Rejection
+from signoff.engine.auditing import audit
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, InvalidInput, NotFound
 from signoff.store import definitions as d
 from signoff.store.known import load_known
-from signoff.store.people import add_audit
 from signoff.store.times import to_micros
 
 Answer = dict[str, Any]
@@ -35,7 +35,7 @@ def _set_archived(tx: Transaction, r: Request, archived: bool) -> Answer:
 
     def write(journal: Any) -> None:
         d.set_archived(journal, definition_id, version, archived)
-        _audit(tx, r, verb, what, reason)
+        audit(tx, r, what, reason)
 
     tx.direct(write)
     current = d.find_version(tx.journal, r.tenant, name, None)
@@ -69,7 +69,7 @@ def delete_version(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         d.remove_version(journal, row.id)
-        _audit(tx, r, "delete_version", what, f"{row.digest}: {reason}")
+        audit(tx, r, what, f"{row.digest}: {reason}")
 
     tx.direct(write)
     return ok(name=name, version=row.version)
@@ -95,7 +95,7 @@ def restore_draft(tx: Transaction, r: Request) -> Answer:
 
     def write(journal: Any) -> None:
         d.add_draft(journal, definition_id, revision + 1, row.document, layout, r.actor.id, to_micros(tx.now))
-        _audit(tx, r, "restore_draft", what, f"revision {revision + 1}")
+        audit(tx, r, what, f"revision {revision + 1}")
 
     tx.direct(write)
     return ok(name=name, revision=revision + 1)
@@ -122,11 +122,6 @@ def _reason(r: Request, wanted: str) -> str:
     if not reason:
         raise InvalidInput(f"Expected a reason to {wanted}.", code="no_reason", remedy="Say why.")
     return reason
-
-
-def _audit(tx: Transaction, r: Request, action: str, subject: str, message: str) -> None:
-    at = to_micros(tx.now)
-    add_audit(tx.journal, r.tenant, at, r.actor.id, r.actor.channel, action, subject, "done", message)
 
 
 HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {

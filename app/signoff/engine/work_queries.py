@@ -9,14 +9,12 @@ from signoff.core.plan import Plan
 from signoff.core.progress import Progress
 from signoff.core.states import RunState, StepStatus
 from signoff.engine.caches import PlanCache
+from signoff.engine.paging import older_than, page_size
 from signoff.engine.views import AttemptView, DeadLetter, Page
-from signoff.errors import InvalidInput
 from signoff.store.bodies import load
 from signoff.store.reads import work
 from signoff.store.reads.reader import Reader
 from signoff.store.times import from_micros, from_micros_or_none
-
-MAX_PAGE = 200
 
 
 class WorkQueries:
@@ -29,12 +27,8 @@ class WorkQueries:
         self, tenant: str, *, definition: str = "", cursor: str | None = None, limit: int = 50
     ) -> Page[DeadLetter]:
         """Work that failed for good and waits for an operator, the newest first."""
-        if cursor and not (cursor.isdigit() and len(cursor) < 20):
-            raise InvalidInput(
-                "The page cursor is not one of ours.", code="bad_cursor", remedy="Start at the first page."
-            )
-        size = max(1, min(limit, MAX_PAGE))
-        before = int(cursor) if cursor else None
+        size = page_size(limit)
+        before = older_than(cursor)
         found = work.list_dead_letters(self._reader, tenant, definition=definition, before=before, limit=size + 1)
         items = tuple(_letter(self._plans.get(x.version_id), x) for x in found[:size])
         return Page(items, str(found[size - 1].id) if len(found) > size else None)

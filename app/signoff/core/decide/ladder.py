@@ -13,6 +13,7 @@ from signoff.core import events as e
 from signoff.core.altered import altered
 from signoff.core.answering import deciders_elsewhere, missing_answers, who_may_answer
 from signoff.core.decide.build import Build
+from signoff.core.decide.policy import members
 from signoff.core.definition import ApprovalConfig, AskingConfig, FormConfig
 from signoff.core.quorum import counted, distinct, find_person, same_person, stage_of
 from signoff.core.states import ApprovalState, Quota, Rung, StepState
@@ -69,9 +70,7 @@ def _escalate(build: Build, step_id: str, rung: Rung) -> None:
     assert step.approval is not None
     asked, wanted = step.approval, config.escalation[rung.number - 1]
     directory = build.facts.directory
-    members = [m for g in wanted.groups for m in directory.groups.get(g, ())]
-    named = [known for p in wanted.people if (known := find_person(p, directory.people))]
-    added = _who_can(build, step_id, asked, distinct([*members, *named]))
+    added = _who_can(build, step_id, asked, members(build, wanted.groups, wanted.people))
     waiting = who_may_answer(build.plan, build.state, step_id)
     voted = [v.person for v in asked.votes]
     removed = tuple(p for p in asked.roster if not find_person(p, voted)) if added and wanted.hand_over else ()
