@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from signoff.engine.views import InboxItem
 from signoff.web.escape import esc
 from signoff.web.models.values import entered_text
-from signoff.web.parts.filling import MAX_COMMENT_CHARS, field_markup
+from signoff.web.parts.filling import MAX_COMMENT_CHARS, field_markup, hidden_inputs
 from signoff.web.parts.markup import Safe
 
 _NO_PROBLEMS: Mapping[str, str] = {}
@@ -34,15 +33,7 @@ def deciding_form(
         comment: what was written.
         by_link: the answer uses up the link that the person came with.
     """
-    hidden = {
-        "token": token,
-        "generation": item.generation,
-        "shown_digest": item.shown_digest,
-        "key": secrets.token_urlsafe(18),
-        **({"by_link": "yes"} if by_link else {}),
-        **({"on_behalf_of": item.on_behalf_of} if item.on_behalf_of else {}),
-    }
-    parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
+    parts = hidden_inputs(item, token, by_link=by_link)
     for f in item.fields:
         value = entered.get(f.name) if entered is not None else entered_text(f, None)
         parts.append(field_markup(f, value, problems.get(f.name, "")))

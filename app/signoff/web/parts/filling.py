@@ -41,15 +41,7 @@ def filling_form(
         comment: what was written for sending the work back.
         by_link: the answer uses up the link that the person came with.
     """
-    hidden = {
-        "token": token,
-        "generation": item.generation,
-        "shown_digest": item.shown_digest,
-        "key": secrets.token_urlsafe(18),
-        **({"by_link": "yes"} if by_link else {}),
-        **({"on_behalf_of": item.on_behalf_of} if item.on_behalf_of else {}),
-    }
-    parts = [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
+    parts = hidden_inputs(item, token, by_link=by_link)
     for f in item.fields:
         value = entered.get(f.name) if entered is not None else entered_text(f, item.prefill.get(f.name))
         parts.append(field_markup(f, value, problems.get(f.name, "")))
@@ -59,6 +51,19 @@ def filling_form(
     path = f"/submit/{esc(item.run_id)}/{esc(item.step)}"
     files = ' enctype="multipart/form-data"' if any(f.type is FieldType.FILE for f in item.fields) else ""
     return Safe(f'<form class="card stack" method="post" action="{path}"{files}>{"".join(parts)}</form>')
+
+
+def hidden_inputs(item: InboxItem, token: str, *, by_link: bool) -> list[str]:
+    """What an answer says besides what a person enters: to what it answers, for whom, and once."""
+    hidden = {
+        "token": token,
+        "generation": item.generation,
+        "shown_digest": item.shown_digest,
+        "key": secrets.token_urlsafe(18),
+        **({"by_link": "yes"} if by_link else {}),
+        **({"on_behalf_of": item.on_behalf_of} if item.on_behalf_of else {}),
+    }
+    return [f'<input type="hidden" name="{n}" value="{esc(v)}">' for n, v in hidden.items()]
 
 
 def _returning(item: InboxItem, comment: str) -> str:

@@ -14,7 +14,8 @@ from signoff.web.escape import esc
 from signoff.web.models.mapping import from_text, to_text
 from signoff.web.models.naming import identifier
 from signoff.web.parts.inputs import choice_input, number_input, text_input, tick_input, words_of
-from signoff.web.parts.panes import html, wrap
+from signoff.web.parts.listed import FRAMED, Listed, Named
+from signoff.web.parts.panes import wrap
 
 TYPE_WORDS = {
     "Text": FieldType.TEXT,
@@ -28,11 +29,9 @@ TYPE_WORDS = {
     "Object": FieldType.OBJECT,
     "File": FieldType.FILE,
 }
-_ADD: dict[str, Any] = {"variant": "outlined", "size": "small", "margin": (0, 0, 12, 0)}
-_REMOVE: dict[str, Any] = {"variant": "text", "size": "small", "color": "error", "margin": (0, 0, 6, 0)}
 
 
-class MappingRows(pn.viewable.Viewer):
+class MappingRows(Named[str]):
     """Names with values; a value that begins with `=` is an expression.
 
     Args:
@@ -50,46 +49,25 @@ class MappingRows(pn.viewable.Viewer):
         *,
         name_label: str = "Name",
     ) -> None:
-        super().__init__()
         self._change, self._name_label = change, name_label
-        self._rows: list[tuple[str, str]] = [(str(n), to_text(v)) for n, v in values.items()]
-        self._list = pn.Column(sizing_mode="stretch_width", margin=0)
-        add = pmui.Button(label=f"Add to “{title.lower()}”", on_click=lambda _: self._add(), **_ADD)
-        self._whole = pn.Column(_title(title), self._list, add, sizing_mode="stretch_width", margin=0)
-        self._draw()
+        rows = [(str(n), to_text(v)) for n, v in values.items()]
+        super().__init__(f"<h3>{esc(title)}</h3>", rows, f"Add to “{title.lower()}”")
 
-    def __panel__(self) -> Any:
-        return self._whole
-
-    def _draw(self) -> None:
-        self._list[:] = [self._row(i) for i in range(len(self._rows))]
+    def _fresh(self) -> tuple[str, str]:
+        return "", ""
 
     def _row(self, i: int) -> Any:
         name, value = self._rows[i]
-        left = text_input(self._name_label, name, lambda v: self._set(i, (v, self._rows[i][1])), limit=200)
-        right = text_input("Value or =expression", value, lambda v: self._set(i, (self._rows[i][0], v)))
-        remove = pmui.Button(label="Remove", on_click=lambda _: self._remove(i), **_REMOVE)
+        left = text_input(self._name_label, name, lambda v: self._put(i, (v, self._rows[i][1])), limit=200)
+        right = text_input("Value or =expression", value, lambda v: self._put(i, (self._rows[i][0], v)))
         left.styles, right.styles = {"flex": "1 1 110px"}, {"flex": "2 1 160px"}
-        return wrap(left, right, remove, gap="6px", align="flex-start", margin=0, sizing_mode="stretch_width")
-
-    def _set(self, i: int, row: tuple[str, str]) -> None:
-        self._rows[i] = row
-        self._tell()
-
-    def _add(self) -> None:
-        self._rows.append(("", ""))
-        self._draw()
-
-    def _remove(self, i: int) -> None:
-        del self._rows[i]
-        self._draw()
-        self._tell()
+        return wrap(left, right, self._remover(i), gap="6px", align="flex-start", margin=0, sizing_mode="stretch_width")
 
     def _tell(self) -> None:
         self._change({name.strip(): from_text(value) for name, value in self._rows if name.strip()})
 
 
-class FieldRows(pn.viewable.Viewer):
+class FieldRows(Listed[Field]):
     """Typed fields of a form or an output; one is open at a time.
 
     Args:
@@ -99,22 +77,18 @@ class FieldRows(pn.viewable.Viewer):
     """
 
     def __init__(self, title: str, fields: Sequence[Field], change: Callable[[tuple[Field, ...]], None]) -> None:
-        super().__init__()
-        self._change, self._fields = change, list(fields)
-        self._open = -1
-        self._list = pn.Column(sizing_mode="stretch_width", margin=0)
-        add = pmui.Button(label="Add field", on_click=lambda _: self._add(), **_ADD)
-        self._whole = pn.Column(_title(title), self._list, add, sizing_mode="stretch_width", margin=0)
-        self._draw()
+        self._change, self._open = change, -1
+        super().__init__(f"<h3>{esc(title)}</h3>", fields, "Add field")
 
-    def __panel__(self) -> Any:
-        return self._whole
+    def _fresh(self) -> Field:
+        label = f"Field {len(self._rows) + 1}"
+        return Field(identifier(label, {f.name for f in self._rows}, fallback="field"), label)
 
-    def _draw(self) -> None:
-        self._list[:] = [self._row(i) for i in range(len(self._fields))]
+    def _tell(self) -> None:
+        self._change(tuple(self._rows))
 
     def _row(self, i: int) -> Any:
-        f = self._fields[i]
+        f = self._rows[i]
         words = next(w for w, t in TYPE_WORDS.items() if t is f.type)
         said = f"{f.label or f.name} · {words}{'' if f.required else ', optional'}"
         head = pmui.Button(
@@ -129,13 +103,7 @@ class FieldRows(pn.viewable.Viewer):
         if i != self._open:
             return head
         body = pn.Column(*self._inputs(i, f), sizing_mode="stretch_width", margin=(6, 0, 6, 0))
-        return pn.Column(
-            head,
-            body,
-            sizing_mode="stretch_width",
-            margin=0,
-            styles={"border-left": "3px solid var(--accent, #3448b5)", "padding-left": "8px"},
-        )
+        return pn.Column(head, body, margin=0, **FRAMED)
 
     def _inputs(self, i: int, f: Field) -> list[Any]:
         found = [
@@ -160,7 +128,7 @@ class FieldRows(pn.viewable.Viewer):
             found.append(number_input("Bytes at most", most, lambda v: self._set(i, maximum=_float(v)), optional=True))
         found.append(text_input("Help", f.help, lambda v: self._set(i, help=v)))
         found.append(tick_input("Sensitive (personal or secret)", f.sensitive, lambda v: self._set(i, sensitive=v)))
-        found.append(pmui.Button(label="Remove field", on_click=lambda _: self._remove(i), **_REMOVE))
+        found.append(self._remover(i, "Remove field"))
         return found
 
     def _toggle(self, i: int) -> None:
@@ -168,8 +136,8 @@ class FieldRows(pn.viewable.Viewer):
         self._draw()
 
     def _label(self, i: int, label: str) -> None:
-        f = self._fields[i]
-        others = {o.name for o in self._fields if o is not f}
+        f = self._rows[i]
+        others = {o.name for o in self._rows if o is not f}
         follows = f.name == identifier(f.label, others, fallback="field")
         self._set(i, label=label, **({"name": identifier(label, others, fallback="field")} if follows else {}))
         self._draw()
@@ -179,26 +147,16 @@ class FieldRows(pn.viewable.Viewer):
         self._draw()
 
     def _set(self, i: int, **changes: Any) -> None:
-        self._fields[i] = replace(self._fields[i], **changes)
-        self._change(tuple(self._fields))
+        self._put(i, replace(self._rows[i], **changes))
 
     def _add(self) -> None:
-        label = f"Field {len(self._fields) + 1}"
-        self._fields.append(Field(identifier(label, {f.name for f in self._fields}, fallback="field"), label))
-        self._open = len(self._fields) - 1
-        self._draw()
-        self._change(tuple(self._fields))
+        self._open = len(self._rows)
+        super()._add()
 
     def _remove(self, i: int) -> None:
-        del self._fields[i]
         self._open = -1
-        self._draw()
-        self._change(tuple(self._fields))
+        super()._remove(i)
 
 
 def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _title(words: str) -> Any:
-    return html(f"<h3>{esc(words)}</h3>", margin=(4, 0, 6, 0))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import panel as pn
-import panel_material_ui as pmui
-
 from signoff.core.limits import Share
 from signoff.web.escape import esc
 from signoff.web.parts.inputs import number_input, text_input
-from signoff.web.parts.panes import html, wrap
+from signoff.web.parts.listed import Named
+from signoff.web.parts.panes import wrap
 
 
 def share_words(share: Share) -> str:
@@ -24,7 +22,7 @@ def share_words(share: Share) -> str:
     return ", ".join(parts) or "no limit"
 
 
-class ShareRows(pn.viewable.Viewer):
+class ShareRows(Named[dict[str, Any]]):
     """Names with their shares.
 
     Args:
@@ -42,23 +40,13 @@ class ShareRows(pn.viewable.Viewer):
         *,
         fixed: bool = False,
     ) -> None:
-        super().__init__()
         self._change, self._fixed = change, fixed
-        self._rows: list[tuple[str, dict[str, Any]]] = [(name, dict(share)) for name, share in values.items()]
-        self._list = pn.Column(sizing_mode="stretch_width", margin=0)
-        add = pmui.Button(
-            label=f"Add to “{title.lower()}”", variant="outlined", size="small", margin=(0, 0, 12, 0),
-            on_click=lambda _: self._add(),
-        )  # fmt: skip
-        head = html(f'<p class="small"><b>{esc(title)}</b></p>', margin=(4, 0, 6, 0))
-        self._whole = pn.Column(head, self._list, *([] if fixed else [add]), sizing_mode="stretch_width", margin=0)
-        self._draw()
+        rows = [(name, dict(share)) for name, share in values.items()]
+        add = "" if fixed else f"Add to “{title.lower()}”"
+        super().__init__(f'<p class="small"><b>{esc(title)}</b></p>', rows, add)
 
-    def __panel__(self) -> Any:
-        return self._whole
-
-    def _draw(self) -> None:
-        self._list[:] = [self._row(i) for i in range(len(self._rows))]
+    def _fresh(self) -> tuple[str, dict[str, Any]]:
+        return "", {}
 
     def _row(self, i: int) -> Any:
         name, share = self._rows[i]
@@ -71,30 +59,13 @@ class ShareRows(pn.viewable.Viewer):
         once.styles = rate.styles = {"flex": "1 1 110px"}
         parts = [once, rate]
         if not self._fixed:
-            named = text_input("Name", name, lambda v: self._name(i, v.strip()), limit=63)
+            named = text_input("Name", name, lambda v: self._put(i, (v.strip(), self._rows[i][1])), limit=63)
             named.styles = {"flex": "2 1 140px"}
-            remove = pmui.Button(
-                label="Remove", variant="text", size="small", color="error", margin=(0, 0, 6, 0),
-                on_click=lambda _: self._remove(i),
-            )  # fmt: skip
-            parts = [named, *parts, remove]
+            parts = [named, *parts, self._remover(i)]
         return wrap(*parts, gap="6px", align="flex-start", margin=0, sizing_mode="stretch_width")
-
-    def _name(self, i: int, name: str) -> None:
-        self._rows[i] = (name, self._rows[i][1])
-        self._tell()
 
     def _set(self, i: int, **one: Any) -> None:
         self._rows[i][1].update(one)
-        self._tell()
-
-    def _add(self) -> None:
-        self._rows.append(("", {}))
-        self._draw()
-
-    def _remove(self, i: int) -> None:
-        del self._rows[i]
-        self._draw()
         self._tell()
 
     def _tell(self) -> None:

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from signoff.core.definition import AskingConfig, Escalation, Policies, Reminders
 from signoff.core.validate import Surroundings
 from signoff.web.models.due import duration_words
 from signoff.web.parts.editors.timing import text_with_answer
 from signoff.web.parts.inputs import DURATIONS, number_input, several_input, tick_input
-from signoff.web.parts.panes import html
+from signoff.web.parts.listed import FRAMED, Listed
 
 USUAL_RUNG = Escalation(after="P3D")
 
@@ -55,7 +54,7 @@ def _first(policies: Policies, text: str) -> str:
     return said.replace("Begun now, it would be over on", "Opened now, the first would be sent on")
 
 
-class RungRows(pn.viewable.Viewer):
+class RungRows(Listed[Escalation]):
     """The rungs of an escalation, one below the other.
 
     Args:
@@ -72,32 +71,17 @@ class RungRows(pn.viewable.Viewer):
         around: Surroundings,
         change: Callable[[tuple[Escalation, ...]], None],
     ) -> None:
-        super().__init__()
-        self._rungs, self._policies, self._around, self._change = list(rungs), policies, around, change
-        self._list = pn.Column(sizing_mode="stretch_width", margin=0)
-        add = pmui.Button(
-            label="Add escalation", variant="outlined", size="small", margin=(0, 0, 12, 0), on_click=self._add
-        )
-        head = html("<h3>Escalation</h3>", margin=(4, 0, 6, 0))
-        self._whole = pn.Column(head, self._list, add, sizing_mode="stretch_width", margin=0)
-        self._draw()
+        self._policies, self._around, self._change = policies, around, change
+        super().__init__("<h3>Escalation</h3>", rungs, "Add escalation")
 
-    def __panel__(self) -> Any:
-        return self._whole
+    def _fresh(self) -> Escalation:
+        return USUAL_RUNG
 
-    def _draw(self) -> None:
-        self._list[:] = [self._rung(i) for i in range(len(self._rungs))]
+    def _tell(self) -> None:
+        self._change(tuple(self._rows))
 
-    def _rung(self, i: int) -> Any:
-        rung, around = self._rungs[i], self._around
-        remove = pmui.Button(
-            label="Remove escalation",
-            variant="text",
-            size="small",
-            color="error",
-            margin=(0, 0, 6, 0),
-            on_click=lambda _: self._remove(i),
-        )
+    def _row(self, i: int) -> Any:
+        rung, around = self._rows[i], self._around
         return pn.Column(
             text_with_answer(
                 f"Escalation {i + 1}, after",
@@ -110,10 +94,9 @@ class RungRows(pn.viewable.Viewer):
             several_input("People asked then", around.people or (), rung.people, lambda v: self._set(i, people=v)),
             tick_input("They take over: who was asked before is asked no more", rung.hand_over,
                        lambda v: self._set(i, hand_over=v)),
-            remove,
-            sizing_mode="stretch_width",
+            self._remover(i, "Remove escalation"),
             margin=(0, 0, 8, 0),
-            styles={"border-left": "3px solid var(--accent, #3448b5)", "padding-left": "8px"},
+            **FRAMED,
         )  # fmt: skip
 
     def _when(self, text: str) -> str:
@@ -121,15 +104,4 @@ class RungRows(pn.viewable.Viewer):
         return said.replace("Begun now, it would be over on", "Opened now, that would be on")
 
     def _set(self, i: int, **changes: Any) -> None:
-        self._rungs[i] = replace(self._rungs[i], **changes)
-        self._change(tuple(self._rungs))
-
-    def _add(self, _: object) -> None:
-        self._rungs.append(USUAL_RUNG)
-        self._draw()
-        self._change(tuple(self._rungs))
-
-    def _remove(self, i: int) -> None:
-        del self._rungs[i]
-        self._draw()
-        self._change(tuple(self._rungs))
+        self._put(i, replace(self._rows[i], **changes))

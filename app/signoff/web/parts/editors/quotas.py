@@ -7,15 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from signoff.core.definition import QuotaRule
 from signoff.core.validate import Surroundings
 from signoff.web.parts.inputs import number_input, several_input, text_input
-from signoff.web.parts.panes import html
+from signoff.web.parts.listed import FRAMED, Listed
+
+_HEAD = (
+    '<h3>So many of each</h3><p class="soft small">Instead of one number: empty the groups and people above, '
+    "and name them here. Each person counts once.</p>"
+)
 
 
-class QuotaRows(pn.viewable.Viewer):
+class QuotaRows(Listed[QuotaRule]):
     """The quotas, one below the other.
 
     Args:
@@ -30,34 +34,17 @@ class QuotaRows(pn.viewable.Viewer):
         around: Surroundings,
         change: Callable[[tuple[QuotaRule, ...]], None],
     ) -> None:
-        super().__init__()
-        self._quotas, self._around, self._change = list(quotas), around, change
-        self._list = pn.Column(sizing_mode="stretch_width", margin=0)
-        add = pmui.Button(label="Add quota", variant="outlined", size="small", margin=(0, 0, 12, 0), on_click=self._add)
-        head = html(
-            '<h3>So many of each</h3><p class="soft small">Instead of one number: empty the groups and people above, '
-            "and name them here. Each person counts once.</p>",
-            margin=(4, 0, 6, 0),
-        )
-        self._whole = pn.Column(head, self._list, add, sizing_mode="stretch_width", margin=0)
-        self._draw()
+        self._around, self._change = around, change
+        super().__init__(_HEAD, quotas, "Add quota")
 
-    def __panel__(self) -> Any:
-        return self._whole
+    def _fresh(self) -> QuotaRule:
+        return QuotaRule()
 
-    def _draw(self) -> None:
-        self._list[:] = [self._row(i) for i in range(len(self._quotas))]
+    def _tell(self) -> None:
+        self._change(tuple(self._rows))
 
     def _row(self, i: int) -> Any:
-        quota, around = self._quotas[i], self._around
-        remove = pmui.Button(
-            label="Remove quota",
-            variant="text",
-            size="small",
-            color="error",
-            margin=(0, 0, 6, 0),
-            on_click=lambda _: self._remove(i),
-        )
+        quota, around = self._rows[i], self._around
         return pn.Column(
             number_input(
                 f"Quota {i + 1}: approvals needed",
@@ -75,22 +62,10 @@ class QuotaRows(pn.viewable.Viewer):
                 help="an expression such as input.amount > 1000.0; empty: always",
                 limit=2_000,
             ),
-            remove,
-            sizing_mode="stretch_width",
+            self._remover(i, "Remove quota"),
             margin=(0, 0, 8, 0),
-            styles={"border-left": "3px solid var(--accent, #3448b5)", "padding-left": "8px"},
+            **FRAMED,
         )
 
     def _set(self, i: int, **changes: Any) -> None:
-        self._quotas[i] = replace(self._quotas[i], **changes)
-        self._change(tuple(self._quotas))
-
-    def _add(self, _: object) -> None:
-        self._quotas.append(QuotaRule())
-        self._draw()
-        self._change(tuple(self._quotas))
-
-    def _remove(self, i: int) -> None:
-        del self._quotas[i]
-        self._draw()
-        self._change(tuple(self._quotas))
+        self._put(i, replace(self._rows[i], **changes))
