@@ -14,7 +14,8 @@ from signoff.web.escape import esc, label
 from signoff.web.parts.absences import absences_card, own_absences_card
 from signoff.web.parts.access import people_card, secret_card, sessions_card, tokens_card
 from signoff.web.plain import answer_page, plain_page, status_of
-from signoff.web.session import Visit, is_form_token
+from signoff.web.routes.guard import sender_of
+from signoff.web.session import Visit
 from signoff.web.site import Site
 
 Form = dict[str, list[str]]
@@ -65,23 +66,30 @@ def _poster(site: Site, work: Work) -> Any:
 
 
 def _send(site: Site, request: Request, work: Work, form: Form) -> Response:
-    secret = request.cookies.get(site.settings.session_cookie, "")
-    visit = site.gate.find(secret)
-    if visit is None:
-        return RedirectResponse("/login", 303)
-    if not is_form_token(secret, _one(form, "token")):
-        words = ["This form did not come from a page of your session; nothing was done."]
-        return answer_page(request, "Not done", words, [("/", "Go on")], status=403)
+    visit = sender_of(site, request, _one(form, "token"), "done", links=[("/", "Go on")])
+    if isinstance(visit, Response):
+        return visit
     try:
         return work(site, request, visit, form)
     except errors.SignoffError as error:
-        back = "/people" if request.url.path.startswith("/people") else "/account"
         words = [error.message, error.remedy]
-        return answer_page(request, "Not done", words, [(back, "Back")], status=status_of(error))
+        return answer_page(request, "Not done", words, [(_page_of(request), "Back")], status=status_of(error))
 
 
 def _one(form: Form, name: str) -> str:
     return form.get(name, [""])[0].strip()
+
+
+def _number(form: Form, what: str) -> int:
+    number = _one(form, "id")
+    if not number.isdecimal() or len(number) > 15:
+        raise errors.NotFound(f"There is no such {what}.", remedy="Look into the list.")
+    return int(number)
+
+
+def _page_of(request: Request) -> str:
+    """The page that a form was on."""
+    return "/people" if request.url.path.startswith("/people") else "/account"
 
 
 def _account(site: Site, request: Request, visit: Visit, first: str = "") -> Response:
@@ -126,15 +134,13 @@ def _set_absence(site: Site, request: Request, visit: Visit, form: Form) -> Resp
         if day := _one(form, name):
             args[name] = f"{day}T{hour}+00:00" if len(day) == 10 else day
     site.signoff.do("set_absence", visit.actor, site.tenant, **args)
-    return RedirectResponse("/people" if request.url.path.startswith("/people") else "/account", 303)
+    return RedirectResponse(_page_of(request), 303)
 
 
 def _revoke_absence(site: Site, request: Request, visit: Visit, form: Form) -> Response:
-    number = _one(form, "id")
-    if not number.isdecimal() or len(number) > 15:
-        raise errors.NotFound("There is no such absence.", remedy="Look into the list.")
-    site.signoff.do("revoke_absence", visit.actor, site.tenant, id=int(number), reason=_one(form, "reason"))
-    return RedirectResponse("/people" if request.url.path.startswith("/people") else "/account", 303)
+    number = _number(form, "absence")
+    site.signoff.do("revoke_absence", visit.actor, site.tenant, id=number, reason=_one(form, "reason"))
+    return RedirectResponse(_page_of(request), 303)
 
 
 def _end_sessions(site: Site, request: Request, visit: Visit, form: Form) -> Response:
@@ -161,11 +167,9 @@ def _make_token(site: Site, request: Request, visit: Visit, form: Form) -> Respo
 
 
 def _revoke_token(site: Site, request: Request, visit: Visit, form: Form) -> Response:
-    number = _one(form, "id")
-    if not number.isdecimal() or len(number) > 15:
-        raise errors.NotFound("There is no such token.", remedy="Look into the list.")
-    site.signoff.do("revoke_token", visit.actor, site.tenant, id=int(number))
-    return RedirectResponse("/people" if request.url.path.startswith("/people") else "/account", 303)
+    number = _number(form, "token")
+    site.signoff.do("revoke_token", visit.actor, site.tenant, id=number)
+    return RedirectResponse(_page_of(request), 303)
 
 
 def _save_person(site: Site, request: Request, visit: Visit, form: Form) -> Response:

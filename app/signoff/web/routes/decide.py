@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from signoff import errors
@@ -14,9 +13,10 @@ from signoff.engine.views import InboxItem
 from signoff.web.models.values import Filled, fill
 from signoff.web.parts.deciding import deciding_form
 from signoff.web.plain import answer_page, status_of
+from signoff.web.routes.files import entered_values
+from signoff.web.routes.guard import sender_of
 from signoff.web.routes.link import Came, came_by, forget_link
-from signoff.web.routes.submit import entered_values, page_again, plain
-from signoff.web.session import is_form_token
+from signoff.web.routes.submit import page_again, plain
 from signoff.web.site import Site
 
 TITLES = {"approved": "Approved", "rejected": "Rejected", "returned": "Returned"}
@@ -54,21 +54,16 @@ def decide_router(site: Site) -> APIRouter:
     @router.post("/decide/{run_id}/{step}")
     def decide(request: Request, run_id: str, step: str, form: Annotated[Decision, Form()]) -> Response:
         """Send the decision and say what came of it."""
-        secret = request.cookies.get(site.settings.session_cookie, "")
-        visit = site.gate.find(secret)
-        here = f"/inbox/{run_id}/{step}"
-        if visit is None:
-            return RedirectResponse("/login", 303)
-        if not is_form_token(secret, form.token):
-            words = ["This form did not come from a page of your session; nothing was decided."]
-            return answer_page(request, "Not decided", words, [("/inbox", "Inbox")], status=403)
+        visit, here = sender_of(site, request, form.token, "decided"), f"/inbox/{run_id}/{step}"
+        if isinstance(visit, Response):
+            return visit
         outcome, _, to = form.outcome.partition(":")
         if outcome not in TITLES:
             return answer_page(
                 request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
             )
         item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
-        entered = entered_values(item, form.model_extra or {}) if item else {}
+        entered = entered_values(item.fields, form.model_extra or {}) if item else {}
         filled = filled_for(item, entered, outcome)
         came = Came(visit.actor, visit.form_token)
         try:
@@ -152,14 +147,10 @@ def withdraw_router(site: Site) -> APIRouter:
     @router.post("/withdraw/{run_id}/{step}")
     def withdraw(request: Request, run_id: str, step: str, form: Annotated[Withdrawal, Form()]) -> Response:
         """Take the vote back and say what came of it."""
-        secret = request.cookies.get(site.settings.session_cookie, "")
-        visit = site.gate.find(secret)
+        visit = sender_of(site, request, form.token, "changed", title="Not withdrawn")
         here = f"/inbox/{run_id}/{step}"
-        if visit is None:
-            return RedirectResponse("/login", 303)
-        if not is_form_token(secret, form.token):
-            words = ["This form did not come from a page of your session; nothing was changed."]
-            return answer_page(request, "Not withdrawn", words, [("/inbox", "Inbox")], status=403)
+        if isinstance(visit, Response):
+            return visit
         try:
             site.signoff.withdraw_vote(
                 visit.actor,

@@ -21,7 +21,8 @@ from signoff.web.escape import esc, label
 from signoff.web.models.values import Filled, fill
 from signoff.web.parts.filling import KEPT, PREFIX, field_markup
 from signoff.web.plain import answer_page, plain_page, status_of
-from signoff.web.session import Visit, is_form_token
+from signoff.web.routes.guard import sender_of
+from signoff.web.session import Visit
 from signoff.web.site import Site
 
 MAX_FILES = 20
@@ -139,14 +140,10 @@ def _page(
 
 
 def _start(site: Site, request: Request, name: str, form: FormData) -> Response:
-    secret = request.cookies.get(site.settings.session_cookie, "")
-    visit = site.gate.find(secret)
-    if visit is None:
-        return RedirectResponse("/login", 303)
     sent = {n: v for n, v in form.items() if isinstance(v, str)}
-    if not is_form_token(secret, sent.get("token", "")):
-        words = ["This form did not come from a page of your session; nothing was started."]
-        return answer_page(request, "Not started", words, [("/runs", "Runs")], status=403)
+    visit = sender_of(site, request, sent.get("token", ""), "started", links=[("/runs", "Runs")])
+    if isinstance(visit, Response):
+        return visit
     version = _startable(site, visit, name)
     if isinstance(version, errors.SignoffError):
         words = [version.message, version.remedy]
@@ -186,12 +183,12 @@ def _run(site: Site, visit: Visit, version: VersionView, filled: Filled, busines
     return RedirectResponse(f"/runs/{answer['run_id']}", 303)
 
 
-def entered_values(fields: Sequence[Field], sent: Mapping[str, str]) -> dict[str, Any]:
+def entered_values(fields: Sequence[Field], sent: Mapping[str, Any]) -> dict[str, Any]:
     """What a plain form sent for fields that are no files, as it was typed."""
     return {
         f.name: (sent.get(PREFIX + f.name) is not None)
         if f.type is FieldType.BOOLEAN
-        else sent.get(PREFIX + f.name, "").replace("\r\n", "\n")
+        else str(sent.get(PREFIX + f.name, "")).replace("\r\n", "\n")
         for f in fields
         if f.type is not FieldType.FILE
     }

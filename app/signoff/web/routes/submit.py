@@ -11,15 +11,14 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
 from signoff import errors
-from signoff.core.definition import FieldType
 from signoff.engine.views import InboxItem
 from signoff.web.escape import esc
 from signoff.web.models.values import Filled, fill
-from signoff.web.parts.filling import PREFIX, filling_form
+from signoff.web.parts.filling import filling_form
 from signoff.web.plain import answer_page, plain_page, status_of
-from signoff.web.routes.files import MAX_FILES, take_files
+from signoff.web.routes.files import MAX_FILES, entered_values, take_files
+from signoff.web.routes.guard import sender_of
 from signoff.web.routes.link import Came, came_by, forget_link
-from signoff.web.session import is_form_token
 from signoff.web.site import Site
 
 MAX_FIELDS = 200
@@ -43,19 +42,14 @@ def submit_router(site: Site) -> APIRouter:
 
 def _answer(site: Site, request: Request, run_id: str, step: str, form: FormData) -> Response:
     sent = {name: value for name, value in form.items() if isinstance(value, str)}
-    secret = request.cookies.get(site.settings.session_cookie, "")
-    visit = site.gate.find(secret)
-    here = f"/inbox/{run_id}/{step}"
-    if visit is None:
-        return RedirectResponse("/login", 303)
-    if not is_form_token(secret, sent.get("token", "")):
-        words = ["This form did not come from a page of your session; nothing was stored."]
-        return answer_page(request, "Not stored", words, [("/inbox", "Inbox")], status=403)
+    visit, here = sender_of(site, request, sent.get("token", ""), "stored"), f"/inbox/{run_id}/{step}"
+    if isinstance(visit, Response):
+        return visit
     item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
     generation = sent.get("generation", "")
     if item is None or item.kind != "form" or not generation.isdecimal() or int(generation) > MAX_GENERATION:
         return answer_page(request, "Not there", ["No such form waits for you."], [("/inbox", "Inbox")], status=404)
-    entered = entered_values(item, sent)
+    entered = entered_values(item.fields, sent)
     comment = sent.get("comment", "").replace("\r\n", "\n").strip()
     do, _, to = sent.get("do", "submit").partition(":")
     filled, came = Filled(), Came(visit.actor, visit.form_token)
@@ -81,17 +75,6 @@ def _answer(site: Site, request: Request, run_id: str, step: str, form: FormData
 
 
 _SUBMITTED = ("Submitted", "Your values have been recorded.")
-
-
-def entered_values(item: InboxItem, sent: Mapping[str, str]) -> dict[str, Any]:
-    """What was typed, by field name."""
-    return {
-        f.name: (sent.get(PREFIX + f.name) is not None)
-        if f.type is FieldType.BOOLEAN
-        else str(sent.get(PREFIX + f.name, "")).replace("\r\n", "\n")
-        for f in item.fields
-        if f.type is not FieldType.FILE
-    }
 
 
 def plain(problem: object) -> dict[str, Any]:
