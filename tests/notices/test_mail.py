@@ -347,8 +347,8 @@ def test_reminders_and_escalations_are_mailed_to_those_they_are_for(tmp_path: Pa
         assert ("Reminder", "Grace") not in subjects
 
 
-def test_who_decides_for_somebody_absent_gets_a_mail_too_but_no_link(tmp_path: Path, box: Mailbox) -> None:
-    """The delegate is told to look into the inbox; a link is only for who is asked. What is due is the expiry."""
+def test_who_decides_for_somebody_absent_gets_a_mail_too(tmp_path: Path, box: Mailbox) -> None:
+    """With a link of their own (`test_deputies.py`). What is due is the expiry."""
     form = [{"name": "amount", "type": "number"}]
     document = chain("buy", ask("manager", expires="P9D", reminders={"every": "P1D", "at_most": 1}), input=form)
     with mailing_office(tmp_path / "data", box) as office:
@@ -358,7 +358,7 @@ def test_who_decides_for_somebody_absent_gets_a_mail_too_but_no_link(tmp_path: P
         run_id = waiting(office, document)
         found = mails(office, box)
         assert sorted(str(m["To"]).split("@")[0].split("<")[-1] for m in found) == ["alan", "edith", "eve", "grace"]
-        assert sorted(tokens(found)) == ["alan", "edith", "grace"]
+        assert sorted(tokens(found)) == ["alan", "edith", "eve", "grace"]
         expires = office.view(run_id).state.steps["manager"].expires
         assert expires is not None
         told = text_of(next(m for m in found if "alan" in str(m["To"])))

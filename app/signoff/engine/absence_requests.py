@@ -15,6 +15,7 @@ from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound
 from signoff.store.absences import AbsenceRow, add_absence, find_absence, list_absences, revoke_absence
+from signoff.store.links import revoke_links_of_absence
 from signoff.store.people import directory_changed
 from signoff.store.times import from_micros, to_micros
 
@@ -73,7 +74,9 @@ def revoke(tx: Transaction, r: Request) -> Answer:
     def write(journal: Any) -> bool:
         done = revoke_absence(journal, r.tenant, found.id, to_micros(tx.now), r.actor.id.casefold(), reason)
         directory_changed(journal, r.tenant)
-        audit(tx, r, found.person, f"absence {found.id} revoked. {reason}".strip())
+        links = revoke_links_of_absence(journal, r.tenant, found.id, to_micros(tx.now))
+        ended = f"; {links} links ended" if links else ""
+        audit(tx, r, found.person, f"absence {found.id} revoked{ended}. {reason}".strip())
         return done
 
     revoked = tx.direct(write)

@@ -59,11 +59,15 @@ class InboxQueries(AbsenceQueries):
             count += sum(i.may_decide and i.on_behalf_of != "" for i in listed)
         return count
 
-    def find_task(self, tenant: str, login: str, run_id: str, step: str) -> InboxItem | None:
+    def find_task(self, tenant: str, login: str, run_id: str, step: str, *, on_behalf_of: str = "") -> InboxItem | None:
         """The newest approval or form of a step as this person sees it; None where they are not asked.
 
-        Where they are not asked themselves, it is that of whom they decide for now.
+        Where they are not asked themselves, it is that of whom they decide for now: of `on_behalf_of`, where given.
         """
+        if on_behalf_of:
+            asked = r.find_approval(self._reader, tenant, on_behalf_of, run_id, step)
+            stands_in = any(same_person(a.person, on_behalf_of) for a in self.absences_now(tenant, login))
+            return self._inbox_item(asked, login) if asked and stands_in else None
         own = r.find_approval(self._reader, tenant, login, run_id, step)
         item = self._inbox_item(own, login) if own else None
         if item is not None and (item.may_decide or item.may_withdraw):

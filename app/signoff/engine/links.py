@@ -11,7 +11,9 @@ from typing import Any
 
 from signoff.core.answering import why_not
 from signoff.core.commands import Decide, ReturnForm, SubmitForm
+from signoff.core.quorum import same_person
 from signoff.core.rejection import Rejection
+from signoff.core.standing_in import delegation_of
 from signoff.core.states import RunState
 from signoff.core.wording import clock
 from signoff.engine.auditing import audit_alone
@@ -57,7 +59,7 @@ def answer(tx: Transaction, r: Request, command: Answering) -> RunState | Reject
         return tx.command(r.tenant, run_id, command)
     link = _known(tx, r, token)
     command = replace(command, link=link.name)
-    wrong = _unfit(tx, r, token, link, command) or _used_up(tx, r, link, command)
+    wrong = _unfit(tx, r, token, link, command) or _used_up(tx, r, link, command) or _absence_over(tx, r, link)
     if wrong:
         tx.keep_evidence(link.run_id, command, wrong)
         return wrong
@@ -73,8 +75,11 @@ def open_link(tx: Transaction, r: Request) -> dict[str, Any]:
     """Somebody who signed in follows a link: what it is for. Following one that is not good (any more) is evidence."""
     token = r.context.link if isinstance(r.context, Proofs) else ""
     link = _known(tx, r, token)
-    look = Decide(actor=r.actor, step=link.step, generation=link.generation, outcome="", link=link.name)
-    wrong = _not_theirs(r, token, link) or _used_up(tx, r, link, look)
+    look = Decide(
+        actor=r.actor, step=link.step, generation=link.generation, outcome="", link=link.name,
+        on_behalf_of=link.on_behalf_of,
+    )  # fmt: skip
+    wrong = _not_theirs(r, token, link) or _used_up(tx, r, link, look) or _absence_over(tx, r, link)
     if wrong:
         tx.keep_evidence(link.run_id, look, wrong)
         return refused(wrong)
@@ -111,6 +116,8 @@ def _unfit(tx: Transaction, r: Request, token: str, link: Link, command: Answeri
     of_step = (r.args.get("run_id"), command.step, command.generation)
     if of_step != (link.run_id, link.step, link.generation):
         return Rejection("link_does_not_fit", "This link was sent for another step or round.", _INBOX)
+    if not same_person(command.on_behalf_of, link.on_behalf_of):
+        return Rejection("link_does_not_fit", "This link was sent to answer for somebody else.", _INBOX)
     if outcome_of(command) not in link.actions:
         return Rejection("link_does_not_fit", f"This link is not good for '{outcome_of(command)[:40]}'.", _INBOX)
     if command.shown_digest != link.shown_digest:
@@ -125,15 +132,34 @@ def _used_up(tx: Transaction, r: Request, link: Link, command: Answering) -> Rej
     label = plan.label(link.step) if link.step in plan.steps else link.step
     if link.used_at is not None:
         when = clock(from_micros(link.used_at))
-        message = f"'{label}' was already handled by {r.actor.shown} on {when}: {link.outcome}."
+        whom = tx.directory(r.tenant)[0].people.get(link.on_behalf_of, link.on_behalf_of)
+        who = f"{r.actor.shown} for {whom}" if whom else r.actor.shown
+        message = f"'{label}' was already handled by {who} on {when}: {link.outcome}."
         same = outcome_of(command) in ("", link.outcome)
         return Rejection("already_handled", message, "Nothing to do.", known=same)
     if link.revoked_at is not None:
         step = state.steps.get(link.step)
         current = step is not None and step.generation == link.generation and link.step in plan.steps
-        said = why_not(plan, state, link.step, link.login, now=tx.now) if current else None
-        return said or Rejection("link_revoked", f"'{label}' is not asked of you in this way any more.", _INBOX)
+        by = link.login if link.on_behalf_of else ""
+        said = why_not(plan, state, link.step, link.voter, now=tx.now, by=by) if current else None
+        return (
+            said
+            or _absence_over(tx, r, link)
+            or Rejection("link_revoked", f"'{label}' is not asked of you in this way any more.", _INBOX)
+        )
     if from_micros(link.expires_at) <= tx.now:
         message = f"This link was good until {clock(from_micros(link.expires_at))}."
         return Rejection("link_expired", message, _INBOX)
     return None
+
+
+def _absence_over(tx: Transaction, r: Request, link: Link) -> Rejection | None:
+    """Whom it answers for decides for themselves again, or has named somebody else."""
+    if not link.on_behalf_of:
+        return None
+    directory = tx.directory(r.tenant)[0]
+    found = delegation_of(directory, link.login, link.on_behalf_of, tx.now)
+    if found is not None and found.number == link.absence:
+        return None
+    name = directory.people.get(link.on_behalf_of, link.on_behalf_of)
+    return Rejection("absence_over", f"You do not decide for {name} any more: the absence is over.", "Ask them.")

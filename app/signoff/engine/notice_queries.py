@@ -41,6 +41,7 @@ class NoticeQueries:
             expires,
             from_micros_or_none(link.used_at),
             link.outcome,
+            link.on_behalf_of,
         )
 
     def list_deliveries(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from signoff.core.answering import why_not
 from signoff.core.asking_words import due_of
 from signoff.core.definition import ApprovalConfig, FormConfig
+from signoff.core.facts import Absence
 from signoff.core.plan import Plan
 from signoff.core.quorum import find_person, same_person
 from signoff.core.sensitive import is_sensitive
@@ -116,10 +117,31 @@ def write_letter(tx: Transaction, r: Request) -> Answer:
         said |= _asked(plan, state, letter)
         if r.args.get("values") and not is_sensitive(plan.definition):
             said["shown"] = _shown(tx, letter)
-        asked = state.steps[letter.step].approval
-        if letter.login and asked is not None and find_person(letter.login, asked.roster):
-            said |= _link(tx, plan, state, letter, str(r.args.get("token") or ""), float(r.args.get("link_s") or 0))
+        right = _by_what_right(tx, plan, state, letter)
+        if right is not None:
+            said |= _link(tx, plan, state, letter, right, str(r.args.get("token") or ""), r.args.get("link_s") or 0)
     return ok(**said)
+
+
+OWN = Absence(0, "", "", datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+"""Stands for nobody's absence: who is asked answers for themselves."""
+
+
+def _by_what_right(tx: Transaction, plan: Plan, state: RunState, letter: Delivery) -> Absence | None:
+    """For themselves (`OWN`) who is asked; in which absence who decides for others; None: no link."""
+    asked = state.steps[letter.step].approval
+    if not letter.login or asked is None:
+        return None
+    if find_person(letter.login, asked.roster):
+        return OWN
+    directory = tx.directory(state.tenant)[0]
+    for a in absent_for(directory, letter.login, tx.now):
+        if find_person(a.person, asked.roster):
+            people, by = directory.people, letter.login
+            refused = why_not(plan, state, letter.step, a.person, active=people, now=tx.now, by=by)
+            if refused is None or refused.code == "paused":
+                return a
+    return None
 
 
 def _moot(tx: Transaction, plan: Plan, state: RunState, letter: Delivery) -> str:
@@ -154,23 +176,31 @@ def _shown(tx: Transaction, letter: Delivery) -> Any:
     return None
 
 
-def _link(tx: Transaction, plan: Plan, state: RunState, letter: Delivery, token: str, link_s: float) -> Answer:
+def _link(
+    tx: Transaction, plan: Plan, state: RunState, letter: Delivery, right: Absence, token: str, link_s: float
+) -> Answer:
+    """A new link; one of somebody who stands in ends with the absence."""
     if len(token) < 32:
         raise InvalidInput("A link needs a token of at least 128 random bits.", remedy="This is a fault of Signoff.")
     step, config = state.steps[letter.step], plan.steps[letter.step].config
     assert step.approval is not None
     assert isinstance(config, ApprovalConfig | FormConfig)
     until = tx.now + timedelta(seconds=link_s)
-    expires = min(until, step.due) if step.due else until
+    expires = min(until, right.ends, *([step.due] if step.due else []))
     actions = DECIDED if isinstance(config, ApprovalConfig) else FILLED_IN
     link = Link(
         0, state.tenant, state.run_id, letter.step, step.generation, step.round, letter.login,
         tuple(a for a in actions if a != "returned" or config.returns_to),
         step.approval.shown_digest, hash_secret(token), to_micros(tx.now), to_micros(expires),
+        on_behalf_of=right.person, absence=right.number,
     ).bind(token)  # fmt: skip
     pk = tx.run(None, letter.run_id)[0].pk
     tx.direct(lambda journal: add_link(journal, pk, letter.id, link))
-    return {"expires": expires.isoformat(), "round": step.round}
+    said: Answer = {"expires": expires.isoformat(), "round": step.round}
+    if right.person:
+        said["for"] = tx.directory(state.tenant)[0].people.get(right.person, right.person)
+        said["absent_until"] = right.ends.isoformat()
+    return said
 
 
 def letter_sent(tx: Transaction, r: Request) -> Answer:

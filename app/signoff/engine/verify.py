@@ -287,7 +287,7 @@ def _approval_of_plan(rows: RunRows, event: RunMigrated) -> str:
 
 def _links(rows: RunRows, state: RunState, used: set[str]) -> Iterator[tuple[str, str]]:
     """An open link leads to somebody who may still answer exactly that; a used one to the answer that used it."""
-    for step, generation, login, shown, token_hash, used_at, outcome in rows.links():
+    for step, generation, voter, shown, token_hash, used_at, outcome in rows.links():
         if len(token_hash) != 64:
             yield "link_not_hashed", f"A link of '{step}' is not stored as a SHA-256."
         found = state.steps.get(step)
@@ -298,8 +298,8 @@ def _links(rows: RunRows, state: RunState, used: set[str]) -> Iterator[tuple[str
             used.discard(token_hash[:16])
         elif not (implies_open_approval(state, step) and found and found.generation == generation and approval):
             yield "link_unexpected", f"A link is good for '{step}', which does not wait in that round."
-        elif not find_person(login, approval.roster) or find_person(login, [v.person for v in approval.votes]):
-            yield "link_unexpected", f"A link of '{step}' is good for '{login}', who is not asked (any more)."
+        elif not find_person(voter, approval.roster) or find_person(voter, [v.person for v in approval.votes]):
+            yield "link_unexpected", f"A link of '{step}' is good for '{voter}', who is not asked (any more)."
         elif shown != approval.shown_digest:
             yield "link_differs", f"A link of '{step}' was sent for something else than is shown."
     for name in sorted(used):

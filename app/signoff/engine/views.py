@@ -293,6 +293,7 @@ class LinkView:
     expires_at: datetime
     used_at: datetime | None = None
     outcome: str = ""
+    on_behalf_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,10 @@ def _asking(facts: Facts, public_address: str, token: str) -> dict[str, Any]:
     if facts.get("due"):
         about.append(("Due", _clock(facts["due"], facts["zone"])))
     about += [(one_line(k), one_line(_plain(v), 500)) for k, v in (facts.get("shown") or {}).items()]
+    absent = [f"You decide for {one_line(facts['for'], 80)}, who is absent. "] if facts.get("for") else []
     again = {"reminder": "It still waits for you. ", "escalated": "Nobody answered in time, so you are asked now. "}
     return {
-        "first": f"{again.get(_kind(facts), '')}You are asked to {verb}: {label}",
+        "first": f"{again.get(_kind(facts), '')}{''.join(absent)}You are asked to {verb}: {label}",
         "about": about,
         "url": f"{public_address}/link#{token}",
         "button": "Open the request",

@@ -65,7 +65,7 @@ _LINKS_CLOSED = (
     "UPDATE approval_link SET revoked_at=?, revoked=? WHERE run=? AND step=? AND generation=?"
     " AND used_at IS NULL AND revoked_at IS NULL"
 )
-_LINKS_GONE = f"{_LINKS_CLOSED} AND login=?"
+_LINKS_GONE = f"{_LINKS_CLOSED} AND coalesce(nullif(on_behalf_of, ''), login)=?"
 _DELETE_DEAD_LETTER = "DELETE FROM dead_letter WHERE run=? AND step=?"
 _INSERT_DEAD_LETTER = (
     "INSERT INTO dead_letter(tenant, run, step, generation, code, message, attempts, since) VALUES (?,?,?,?,?,?,?,?)"

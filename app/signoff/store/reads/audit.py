@@ -134,10 +134,10 @@ class RunRows:
         )
 
     def links(self) -> list[tuple[Any, ...]]:
-        """(step, generation, login, shown digest, token hash, used at, outcome) of links that are not revoked."""
+        """(step, generation, whose answer, shown digest, token hash, used at, outcome) of those not revoked."""
         return self._rows(
-            "SELECT step, generation, login, shown_digest, token_hash, used_at, outcome FROM approval_link"
-            " WHERE run=? AND revoked_at IS NULL ORDER BY id"
+            "SELECT step, generation, coalesce(nullif(on_behalf_of, ''), login), shown_digest, token_hash, used_at,"
+            " outcome FROM approval_link WHERE run=? AND revoked_at IS NULL ORDER BY id"
         )
 
     def foreign(self) -> list[tuple[str, str]]:

@@ -43,11 +43,17 @@ class ApprovalLinkTable(SQLModel, table=True):
     """A link that lets one person answer one approval or form once. Of its token only the SHA-256 is here.
 
     `binding` is a MAC over the bound columns under the token itself: whoever changes one of them cannot make it
-    again. `actions` are the allowed outcomes, separated by spaces.
+    again. `actions` are the allowed outcomes, separated by spaces. `on_behalf_of` is whom `login` answers for in the
+    absence of that number; empty and 0 where they answer for themselves.
     """
 
     __tablename__ = "approval_link"
-    __table_args__ = (UniqueConstraint("token_hash"), Index("approval_link_of", "run", "step", "generation"))
+    __table_args__ = (
+        UniqueConstraint("token_hash"),
+        Index("approval_link_of", "run", "step", "generation"),
+        Index("approval_link_of_absence", "absence", sqlite_where=text("absence > 0"),
+              postgresql_where=text("absence > 0")),
+    )  # fmt: skip
 
     id: int | None = Field(default=None, primary_key=True)
     tenant: str
@@ -67,3 +73,5 @@ class ApprovalLinkTable(SQLModel, table=True):
     outcome: str = ""
     revoked_at: int | None = None
     revoked: str = ""
+    on_behalf_of: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
+    absence: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})

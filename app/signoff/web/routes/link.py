@@ -130,7 +130,7 @@ def _show(site: Site, request: Request, visit: Visit, token: str) -> Response:
     if link is None or link.login != visit.person.login:
         words = [_GONE if not token else "This link does not lead to anything that waits for you."]
         return answer_page(request, "Nothing here", words, _INBOX, status=404)
-    item = queries.find_task(site.tenant, visit.person.login, link.run_id, link.step)
+    item = queries.find_task(site.tenant, visit.person.login, link.run_id, link.step, on_behalf_of=link.on_behalf_of)
     if link.status != "open" or item is None:
         return answer_page(request, _title(link), [_what_became(link, visit)], _INBOX, good=link.status == "used")
     if (item.generation, item.shown_digest) != (link.generation, link.shown_digest):
