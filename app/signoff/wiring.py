@@ -259,7 +259,7 @@ def open_keyring(settings: Settings) -> Keyring:
 
 def open_sealer(settings: Settings, reader: Reader, writer: Writer, now: Callable[[], datetime] = utc_now) -> Sealer:
     """The sealer of a data folder (not started yet)."""
-    return Sealer(reader, writer, open_signer(settings, now), _files(settings)[0])
+    return Sealer(reader, writer, open_signer(settings, now), _files(settings)[0], now)
 
 
 def open_signer(settings: Settings, now: Callable[[], datetime] = utc_now) -> Signer:

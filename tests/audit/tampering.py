@@ -31,29 +31,36 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from signoff.interchange import verifier
 from signoff.store.checkpoints import key_number, public_key
 from signoff.wiring import Settings, open_signer
-from tests.engine.office import TENANT, Clock, ask, call, chain, open_office
+from tests.engine.office import TENANT, Clock, ask, call, chain, open_office, person
 from tests.store.test_checkpoints import sealer
 
 Lines = list[dict[str, Any]]
 Lie = Callable[[Lines, Random], None]
 LIES: dict[str, Lie] = {}
+SIGNED: set[str] = set()
+"""Lies of somebody who has the installation's own key; a copy of the checkpoints shows them all, so they go without."""
 NEED_A_COPY = {"checkpoints_of_the_end_are_gone"}
 """Lies that nothing in the bundle itself can show."""
 
 
 @dataclass(frozen=True)
 class Honest:
-    """Two bundles of the same database, and what the auditor has."""
+    """Bundles of the same database: all of it, one run, what is left of a removed run; and what the auditor has."""
 
     everything: Lines
     one: Lines
+    left: Lines
     key: str
     notes: tuple[str, ...]
+    sign: Callable[[str], str]
+    """With the installation's own key, which the auditor trusts."""
 
 
 def make(folder: Path) -> Honest:
     """Record real runs and export them."""
-    with open_office(folder, now=Clock(), slots=0) as office:
+    clock = Clock()
+    with open_office(folder, now=clock, slots=0) as office:
+        office.running.save_person("root", roles=["administrator"])
         office.publish(chain("asks", ask("p", required=2, expires="P1D"), call("a"), input=[{"name": "n"}]))
         first, second = office.start("asks", n="one"), office.start("asks", n="two")
         sealer(office).seal()
@@ -63,10 +70,20 @@ def make(folder: Path) -> Honest:
             office.decide(second, "p", who)
         office.start("asks", n="three")
         sealer(office).seal()
+        removed = [office.start("asks", n="four"), office.start("asks", n="five")]
+        for run in removed:
+            office.signoff.do("cancel_run", person("katherine"), TENANT, run_id=run, reason="x", seen_sequence=None)
+        sealer(office).seal()
+        clock.move(days=40)
+        office.signoff.do("set_retention", person("root"), TENANT, retention={"days": 30}, reason="x")
+        assert sealer(office).prune() == len(removed)
         evidence = office.signoff.queries.evidence
-        whole, one = ([json.loads(x) for x in evidence.bundle(TENANT, which)] for which in ("", second))
-    key = open_signer(Settings(folder)).public_keys()[0]
-    return Honest(whole, one, key, tuple(x["note"] for x in whole if x["kind"] == "checkpoint"))
+        whole, one, left = (
+            [json.loads(x) for x in evidence.bundle(TENANT, which)] for which in ("", second, removed[0])
+        )
+    signer = open_signer(Settings(folder))
+    notes = tuple(x["note"] for x in whole if x["kind"] == "checkpoint")
+    return Honest(whole, one, left, signer.public_keys()[0], notes, signer.sign)
 
 
 def check(module: ModuleType, honest: Honest, lines: Lines, *, has_copy: bool = True) -> set[str]:
@@ -84,10 +101,13 @@ def tamper(honest: Honest, seed: int) -> tuple[str, Lines]:
     dice = Random(seed)
     while True:
         name = dice.choice(sorted(LIES))
-        before = honest.one if dice.random() < 0.25 else honest.everything
+        share = dice.random()
+        before = honest.one if share < 0.2 else honest.left if share < 0.3 else honest.everything
         lines = copy.deepcopy(before)
         try:
             LIES[name](lines, dice)
+            if name in SIGNED:
+                sign_anew(lines, honest.sign)
         except IndexError:  # this bundle has nothing to lie about in that way
             continue
         if lines != before:
@@ -97,7 +117,7 @@ def tamper(honest: Honest, seed: int) -> tuple[str, Lines]:
 def is_believed(module: ModuleType, honest: Honest, seed: int) -> str:
     """The kind of lie of a seed where a verifier believes it, else ""; every second time it has no copy."""
     name, lines = tamper(honest, seed)
-    has_copy = seed % 2 == 0 or name in NEED_A_COPY
+    has_copy = (seed % 2 == 0 or name in NEED_A_COPY) and name not in SIGNED
     return "" if check(module, honest, lines, has_copy=has_copy) else name
 
 
@@ -255,6 +275,14 @@ def everything_is_signed_anew(lines: Lines, dice: Random) -> None:
         signature = base64.b64encode(key_number(name, public) + private.sign(body.encode())).decode()
         return f"{body}\n— {name} {signature}\n"
 
+    for x in lines:
+        if x["kind"] == "key":
+            x["note"] = sign(f"signoff key\n0\n{public_key(name, public)}\ntime 2026\n")
+    sign_anew(lines, sign)
+
+
+def sign_anew(lines: Lines, sign: Callable[[str], str]) -> None:
+    """Checkpoints that fit the leaves as they are now."""
     tree, roots = verifier.Tree(), {}
     for x in lines:
         if x["kind"] == "leaf":
@@ -262,14 +290,90 @@ def everything_is_signed_anew(lines: Lines, dice: Random) -> None:
             roots[tree.size] = base64.b64encode(tree.root()).decode()
     previous = "0" * 64
     for x in lines:
-        if x["kind"] == "key":
-            x["note"] = sign(f"signoff key\n0\n{public_key(name, public)}\ntime 2026\n")
         if x["kind"] == "checkpoint":
             rows = verifier.read_note(x["note"])[0].split("\n")
             rows[2], rows[6] = roots[int(rows[1])], f"previous {previous}"
             body = "\n".join(rows)
             previous = hashlib.sha256(body.encode()).hexdigest()
             x["note"] = sign(body)
+
+
+def _stones(lines: Lines) -> Lines:
+    """Of a whole bundle; what one run has left cannot be signed anew without all leaves."""
+    if lines[0]["scope"] == "run":
+        raise IndexError
+    return [x for x in lines if x["kind"] == "leaf" and x["leaf"][0] == "pruned"]
+
+
+def signed_lie(function: Lie) -> Lie:
+    SIGNED.add(function.__name__)
+    return lie(function)
+
+
+@signed_lie
+def a_run_that_is_there_has_a_tombstone(lines: Lines, dice: Random) -> None:
+    stone, run = dice.choice(_stones(lines)), some(lines, "run", dice)
+    last = [x for x in lines if x["kind"] == "leaf" and x["leaf"][2] == run["run"]][-1]["leaf"]
+    stone["leaf"][2:5] = last[2:5]
+    gone = {x["leaf"][2] for x in _stones(lines)}
+    for x in lines:  # the other one keeps its head leaf, so that nothing but the tombstone is wrong
+        if x["kind"] == "leaf" and x["leaf"][2] not in gone | {y["run"] for y in lines if y["kind"] == "run"}:
+            x["leaf"][2:5] = last[2:5]
+
+
+@signed_lie
+def a_tombstone_is_about_other_events(lines: Lines, dice: Random) -> None:
+    stone = dice.choice(_stones(lines))["leaf"]
+    if dice.random() < 0.5:
+        stone[3] += dice.choice([-1, 1])
+    else:
+        stone[4] = other_text(stone[4], dice)
+
+
+@signed_lie
+def a_run_was_removed_too_early(lines: Lines, dice: Random) -> None:
+    stone = dice.choice(_stones(lines))["leaf"]
+    told = json.loads(stone[5])
+    stone[5] = json.dumps({**told, "days": told["days"] + dice.randrange(11, 900)})
+
+
+@signed_lie
+def a_tombstone_says_nothing(lines: Lines, dice: Random) -> None:
+    stone = dice.choice(_stones(lines))["leaf"]
+    told = json.loads(stone[5])
+    name = dice.choice(["definition", "version", "digest", "status", "policy", "days", "at", "ended_at"])
+    empty = {**told, name: 0 if name == "days" else ""}
+    del told[name]
+    stone[5] = dice.choice([json.dumps(told), json.dumps(empty), "", "gone"])
+
+
+@signed_lie
+def a_run_has_two_tombstones(lines: Lines, dice: Random) -> None:
+    first, second = _stones(lines)
+    second["leaf"] = copy.deepcopy(first["leaf"])
+    heads = [x for x in lines if x["kind"] == "leaf" and x["leaf"][0] == "head"]
+    last = [x for x in heads if x["leaf"][2] == first["leaf"][2]][-1]
+    for x in heads:  # of the other run nothing is left that could be missed
+        if x["leaf"][2] not in {y["run"] for y in lines if y["kind"] == "run"}:
+            x["leaf"] = copy.deepcopy(last["leaf"])
+
+
+@signed_lie
+def a_run_goes_on_after_its_tombstone(lines: Lines, dice: Random) -> None:
+    first, second = _stones(lines)
+    heads = [x for x in lines if x["kind"] == "leaf" and x["leaf"][0] == "head"]
+    last = [x for x in heads if x["leaf"][2] == first["leaf"][2]][-1]
+    for x in heads:
+        if x["leaf"][2] == second["leaf"][2]:
+            x["leaf"] = copy.deepcopy(last["leaf"])
+    second["leaf"] = copy.deepcopy(last["leaf"])
+
+
+@signed_lie
+def a_run_is_cut_out_without_a_tombstone(lines: Lines, dice: Random) -> None:
+    for stone in _stones(lines):
+        head = next(x for x in lines if x["kind"] == "leaf" and x["leaf"][2] == stone["leaf"][2])
+        stone["leaf"] = copy.deepcopy(head["leaf"])
 
 
 @lie
@@ -334,7 +438,7 @@ def main(arguments: list[str]) -> int:
     verifier.signed = functools.cache(verifier.signed)
     with tempfile.TemporaryDirectory() as folder:
         honest = make(Path(folder) / "data")
-    for lines in (honest.everything, honest.one):
+    for lines in (honest.everything, honest.one, honest.left):
         assert check(verifier, honest, lines) == set(), "the honest bundle is not believed"
     began, kinds, believed = time.perf_counter(), Counter[str](), []
     for seed in range(options.seed, options.seed + options.count):

@@ -42,6 +42,12 @@ MUTANTS = [
     ('for note in self.known:', "for note in ():"),
     ('return sha(b"\\x00", dumped(*leaf))', 'return sha(b"\\x00", dumped(*leaf[:3]))'),
     ("if self.leaves and newest is None:", "if False:"),
+    ("if again:", "if False:"),
+    ("elif run in self.runs:", "elif False:"),
+    ("elif sealed != (seq, head):", "elif False:"),
+    ('self.wrong("false_tombstone", f"Run {run} went on after its tombstone.")', "pass"),
+    ('return "the run had not ended as long ago as its policy says" if early else ""', 'return ""'),
+    ('if not all(words) or told["days"] < 1:', "if False:"),
     ("if self.signed and tree.size > max(s[1] for s in self.signed):", "if False:"),
 ]  # fmt: skip
 
@@ -65,7 +71,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Honest:
 
 def believed(module: ModuleType, honest: Honest, cases: range) -> list[str]:
     """Lies that a verifier believes; "the truth" where it does not believe that."""
-    for lines in (honest.everything, honest.one):
+    for lines in (honest.everything, honest.one, honest.left):
         if check(module, honest, lines):
             return ["the truth"]
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,21 @@ def run(office: Office, *words: str, login: str = "vera", status: int = 0) -> st
     done = CliRunner().invoke(app, ["audit", *words], env={"SIGNOFF_DATA": str(office.folder), "SIGNOFF_USER": login})
     assert done.exit_code == status, done.output
     return done.output
+
+
+def test_retention_is_counted_before_it_is_set(office: Office) -> None:
+    office.publish(chain("works", call("a")))
+    words = ("retention", "set", "--days", "30", "--most", "90")
+    assert "30 days (rule of the tenant)" in " ".join(run(office, *words, "--dry-run").split())
+    assert "kept for ever" in run(office, "retention", "show")
+    assert "reason" in run(office, *words, login="root", status=1)
+    assert "takes the role administrator" in run(office, *words, "--reason", "x", status=1)
+    run(office, *words, "--reason", "the law", login="root")
+    assert "days: 30 days, most: 90 days" in run(office, "retention", "show")
+    told = json.loads(run(office, "retention", "show", "--json"))
+    assert told["retention"] == {"days": 30, "most": 90}
+    assert [(x["definition"], x["days"], x["due"]) for x in told["preview"]] == [("works", 30, 0)]
+    assert "No run was removed" in run(office, "retention", "tombstones")
 
 
 def test_an_auditor_needs_nothing_but_the_export(office: Office, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from signoff.api.routes import (
     inbox,
     letters,
     migrations,
+    records,
     runs,
     session,
     signals,
@@ -42,7 +43,7 @@ def create_api(signoff: Signoff, limits: Limits | None = None) -> FastAPI:
     api.state.signoff_api = signoff
     api.state.limits = limits or Limits()
     people = (session, access, absences, tenant_limits)
-    for module in (*people, definitions, bulk, migrations, runs, inbox, signals, audit, letters, files):
+    for module in (*people, definitions, bulk, migrations, runs, inbox, signals, audit, records, letters, files):
         api.include_router(module.router)
     api.add_exception_handler(SignoffError, handle_error)
     api.add_exception_handler(RequestValidationError, _malformed)

@@ -336,3 +336,15 @@ class Decision(Body):
     to: str = Field(default="", max_length=100, description="With `returned`: the step to send the work back to.")
     values: dict[str, Any] = Field(default={}, description="Of the fields that the approval asks for, by name.")
     on_behalf_of: str = ON_BEHALF
+
+
+class SetRetention(Reason):
+    """How long ended runs are kept, in days; {} keeps them for ever."""
+
+    retention: dict[str, Any] = Field(description='{"days": 365, "least": 30, "most": 3650}; each may be left out.')
+
+
+class PreviewRetention(Body):
+    """A rule that somebody thinks of setting."""
+
+    retention: dict[str, Any]

@@ -54,6 +54,8 @@ class Policies:
         deadline: how long a run may take, a duration; empty sets no limit.
         on_deadline: what happens to a run that has not ended by then; `fail` undoes what was done where `failure` does.
         migration: what moving runs from or to a version takes: an operator, or also a plan that somebody else approved.
+        retention_days: how long a run should be kept after it has ended, within what the tenant allows; None asks
+            for nothing, so that the tenant's own rule holds.
     """
 
     failure: FailurePolicy = FailurePolicy.STALL
@@ -62,3 +64,4 @@ class Policies:
     deadline: str = ""
     on_deadline: DeadlinePolicy = DeadlinePolicy.NOTIFY
     migration: MigrationPolicy = MigrationPolicy.OPERATOR
+    retention_days: int | None = None

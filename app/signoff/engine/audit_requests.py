@@ -35,8 +35,11 @@ def seal_ledger(tx: Transaction, r: Request) -> Answer:
 def export_audit(tx: Transaction, r: Request) -> Answer:
     """Somebody takes evidence out: recorded before it is read."""
     run_id = str(r.args.get("run_id") or "")
-    known = "SELECT 1 FROM run WHERE tenant=? AND public_id=?"
-    if run_id and not tx.journal.rows(known, (r.tenant, run_id)):
+    known = (
+        "SELECT 1 FROM run WHERE tenant=? AND public_id=?"
+        " UNION SELECT 1 FROM ledger_leaf WHERE tenant=? AND run_id=? AND kind='pruned'"
+    )
+    if run_id and not tx.journal.rows(known, (r.tenant, run_id, r.tenant, run_id)):
         raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
     audit_alone(tx, r, run_id or "all runs", str(r.args.get("format") or "bundle"))
     return ok(run_id=run_id, by=r.actor.id, at=tx.now.isoformat())

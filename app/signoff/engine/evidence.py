@@ -9,12 +9,14 @@ from typing import Any
 import orjson
 
 from signoff.core.digest import canonical_json
-from signoff.errors import NotFound
+from signoff.engine.retention_queries import no_such_run
+from signoff.errors import NotFound, Unavailable
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.files import FileStore, list_attachments
 from signoff.store.reads import ledger
 from signoff.store.reads.reader import Reader
+from signoff.store.reads.retention import find_tombstone
 from signoff.store.times import from_micros
 from signoff.store.tree import leaf_hash, path_of
 
@@ -60,7 +62,7 @@ class Evidence:
         yield from ({"kind": "key", "note": note} for note in self._files.key_notes())
         notes = self._files.notes(tenant)
         yield from ({"kind": "checkpoint", "note": note} for note in (notes[-1:] if run_id else notes))
-        versions = self._versions_of(keys[0]) if run_id else None
+        versions = (self._versions_of(keys[0]) if keys else set()) if run_id else None
         for digest, name, version, document in self._reader.rows(_VERSIONS, (tenant,)):
             if versions is None or digest in versions:
                 content = canonical_json(load(document)).decode()
@@ -75,9 +77,11 @@ class Evidence:
         if not run_id:
             return [pk for pk, _ in ledger.iter_run_ids(self._reader, tenant)]
         found = self._reader.rows("SELECT id FROM run WHERE tenant=? AND public_id=?", (tenant, run_id))
-        if not found:
-            raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
-        return [found[0][0]]
+        if found:
+            return [found[0][0]]
+        if find_tombstone(self._reader, tenant, run_id) is None:
+            raise no_such_run(run_id)
+        return []  # it was removed: the tombstone and what was sealed before are what there is
 
     def _versions_of(self, pk: int) -> set[str]:
         """Digests of the versions that a run had; of an erased run the one that its row refers to."""
@@ -91,7 +95,10 @@ class Evidence:
         return digests
 
     def _run(self, pk: int) -> Iterator[dict[str, Any]]:
-        _, run_id, count, adopted, erased_at, by, reason, kept_seq, kept_key = self._reader.rows(_RUN, (pk,))[0]
+        found = self._reader.rows(_RUN, (pk,))
+        if not found:
+            raise _gone("A run")
+        _, run_id, count, adopted, erased_at, by, reason, kept_seq, kept_key = found[0]
         erased = None
         if erased_at is not None:
             erased = {"at": from_micros(erased_at).isoformat(), "by": by, "reason": reason}
@@ -113,6 +120,8 @@ class Evidence:
                     "key": _hex(key), "body": body,
                 }  # fmt: skip
             after = page[-1][0]
+        if after < count:
+            raise _gone(f"The run '{run_id}'")
 
     def _attachments(self, tenant: str, pk: int) -> Iterator[dict[str, Any]]:
         """The files of a run with their contents, which its events name by digest."""
@@ -141,6 +150,10 @@ class Evidence:
         for number, leaf in own:
             path = [part.hex() for part in path_of(hashes, number)]
             yield {"kind": "leaf", "number": number, "leaf": leaf, "path": path}
+
+
+def _gone(what: str) -> Unavailable:
+    return Unavailable(f"{what} was pruned while it was exported.", code="pruned", remedy="Export once more.")
 
 
 def _hex(data: bytes | None) -> str | None:

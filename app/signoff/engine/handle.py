@@ -21,6 +21,7 @@ from signoff.engine import (
     oidc_requests,
     people_requests,
     plan_requests,
+    retention_requests,
     run_requests,
     signal_requests,
     version_requests,
@@ -43,8 +44,9 @@ log = logging.getLogger("signoff.engine")
 
 WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
 ENGINE_REQUESTS = frozenset(
-    {"lease", "expire_lease", "fire_timer", "delivered", "seal", "write_letter", "letter_sent", "letter_failed"}
-)
+    {"lease", "expire_lease", "fire_timer", "delivered", "seal", "prune_runs", "write_letter", "letter_sent",
+     "letter_failed"}
+)  # fmt: skip
 OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out"})
 SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
 """Faults of the store that a caller is told in their own words."""
@@ -74,6 +76,7 @@ class Engine:
             **version_requests.HANDLERS,
             **bulk_requests.HANDLERS,
             **audit_requests.HANDLERS,
+            **retention_requests.HANDLERS,
             **people_requests.handlers(self._guesses),
             **access_requests.HANDLERS,
             **oidc_requests.HANDLERS,

@@ -65,6 +65,8 @@ MAY: dict[str, frozenset[str]] = {
     "export_audit": frozenset({"auditor", "administrator"}),
     "hold_run": frozenset({"auditor", "administrator"}),
     "erase_run": frozenset({"administrator"}),
+    "set_retention": frozenset({"administrator"}),
+    "read_retention": frozenset({"operator", "auditor", "administrator"}),
     "rotate_keys": frozenset({"administrator"}),
     "rewrap_keys": frozenset({"administrator"}),
 }
@@ -80,6 +82,7 @@ NOT_BY_TOKEN = frozenset(
         "save_person",
         "open_link",
         "erase_run",
+        "set_retention",
         "rotate_keys",
     }
 )
@@ -94,6 +97,8 @@ def permitted(roles: Collection[str]) -> frozenset[str]:
 WORDS = {
     "export_audit": "export audit data",
     "hold_run": "change the legal hold of a run",
+    "set_retention": "change how long runs are kept",
+    "read_retention": "see how long runs are kept",
     "rotate_keys": "make new keys",
     "rewrap_keys": "make new keys",
     "propose_migration": "propose a migration plan",

@@ -23,10 +23,10 @@ from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.paging import page_size, read_cursor
 from signoff.engine.plan_queries import PlanQueries
+from signoff.engine.retention_queries import RetentionQueries, not_there
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
-from signoff.errors import NotFound
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.files import FileStore
@@ -58,6 +58,7 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
         self.limits = LimitQueries(reader)
+        self.retention = RetentionQueries(reader, now)
         self.plans = PlanQueries(reader)
         self.bulk = BulkQueries(reader, self._plans, now, self._directory)
         self._known: dict[int, KnownVersion] = {}
@@ -161,7 +162,7 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
             if found is None and r.is_asked(self._reader, tenant, run_id, a.person):
                 found = r.find_run(self._reader, tenant, run_id)
         if found is None:
-            raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
+            raise not_there(self._reader, tenant, run_id)
         record, state = found
         plan = self._plans.get(record.version_id)
         may = reader.may if reader else ALL_ACTIONS

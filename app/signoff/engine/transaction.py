@@ -37,10 +37,11 @@ from signoff.engine.children import end_in_parent, move_child, start_child
 from signoff.engine.dispatch import Claim, Dispatcher, ReadyTask, WorkerSlot
 from signoff.engine.leasing import Leasing
 from signoff.engine.request import Outbound
+from signoff.engine.retention_queries import no_such_run, not_there
 from signoff.engine.signal_requests import deliver_kept
 from signoff.engine.usage import Usage
 from signoff.engine.views import FeedEvent
-from signoff.errors import InvalidInput, NotFound
+from signoff.errors import InvalidInput
 from signoff.store.journal import Journal
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
@@ -110,8 +111,12 @@ class Transaction:
         """
         found = self.working.get(run_id) or self._warm.get(run_id) or self.journal.find_run(tenant, run_id)
         if found is None or (tenant is not None and found[1] != tenant):
-            raise NotFound(f"There is no run '{run_id[:60]}'.", remedy="Check the id.")
+            raise no_such_run(run_id) if tenant is None else not_there(self.journal, tenant, run_id)
         return found
+
+    def forget(self, run_id: str) -> None:
+        """A run is removed by this transaction."""
+        self._warm.forget(run_id)
 
     def facts(self, tenant: str) -> Facts:
         """Outside facts for one decision."""

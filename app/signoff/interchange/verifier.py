@@ -13,10 +13,12 @@ import hashlib
 import hmac
 import json
 import sys
+from datetime import datetime, timedelta
 
 CODES = {
     "bad_signature": 10, "key_unknown": 11, "checkpoint_fork": 12, "chain_missing": 13, "truncated": 14,
     "gap": 15, "reordered": 16, "altered": 17, "not_covered": 18,
+    "false_tombstone": 19,
 }  # fmt: skip
 ZERO = "0" * 64
 
@@ -389,15 +391,19 @@ class Bundle:
                 root = root_of_path(leaf_hash(leaf), number, newest[1], [bytes.fromhex(p) for p in path])
                 if root != newest[2]:
                     self.wrong("checkpoint_fork", f"Leaf {number} is not in checkpoint {newest[0]}.")
-        covered = {}
+        covered, sealed = {}, {}
         for number, leaf, _ in self.leaves:
             kind, tenant, run, seq, head = leaf[:5]
             if tenant != self.tenant:
                 self.wrong("altered", f"Leaf {number} belongs to '{tenant}'.")
             if kind == "pruned":
-                self.remarks.append(f"pruned-ok: run {run} was removed after {seq} events: {leaf[5]}")
+                self._check_tombstone(leaf, sealed.get(run), covered.get(run) == -1)
                 covered[run] = -1
-            elif covered.get(run) != -1:
+                continue
+            sealed[run] = (seq, head)
+            if covered.get(run) == -1:
+                self.wrong("false_tombstone", f"Run {run} went on after its tombstone.")
+            else:
                 covered[run] = max(seq, covered.get(run, 0))
         for _, leaf, _ in self.leaves:
             run, seq, head = leaf[2:5]
@@ -416,6 +422,26 @@ class Bundle:
             if self.documents.get(digest) != digest:
                 self.wrong("altered", f"Run {run}: the definition {digest} is missing or was altered.")
 
+    def _check_tombstone(self, leaf, sealed, again):
+        """A run that was removed: all of it was sealed before, it had ended long enough ago, and it is gone."""
+        _, _, run, seq, head, note = leaf
+        why = ""
+        if again:
+            why = "it has two"
+        elif run in self.runs:
+            why = "the run is there"
+        elif sealed != (seq, head):
+            why = "it is not about the events that were sealed before"
+        else:
+            why = note_problem(note)
+        if why:
+            return self.wrong("false_tombstone", f"The tombstone of run {run} is false: {why}.")
+        told = json.loads(note)
+        return self.remarks.append(
+            f"pruned-ok: run {run} ({told['definition']}, version {told['version']}) ended as {told['status']}"
+            f" {told['ended_at']} with {seq} events and was removed {told['at']}: {told['policy']}"
+        )
+
     def _check_tree(self):
         tree, sizes = Tree(), {}
         for number, size, root, *_ in self.signed:
@@ -433,6 +459,20 @@ class Bundle:
             self.wrong("not_covered", "There are leaves that no checkpoint covers.")
         for size, found in sizes.items():
             self.wrong("truncated", f"Checkpoint {found[0][0]} has {size} leaves, but {tree.size} are there.")
+
+
+def note_problem(note):
+    """What is wrong with the text of a tombstone; "" where nothing is."""
+    try:
+        told = json.loads(note)
+        ended, at = datetime.fromisoformat(told["ended_at"]), datetime.fromisoformat(told["at"])
+        words = [told[n] for n in ("definition", "version", "digest", "status", "policy")]
+        early = at < ended + timedelta(days=told["days"])
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return "it cannot be read"
+    if not all(words) or told["days"] < 1:
+        return "it does not say what was removed and why"
+    return "the run had not ended as long ago as its policy says" if early else ""
 
 
 def split_notes(text):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
+from signoff.runtime.clock import utc_now
+from signoff.runtime.pruner import Pruner
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
 from signoff.store.checkpoints import CheckpointFiles, Signer, body_of
@@ -17,6 +20,7 @@ from signoff.store.reads.reader import Reader
 log = logging.getLogger("signoff.audit")
 EVERY_S = 60.0
 EVERY_EVENTS = 1000
+PRUNE_EVERY_S = 600.0
 PAUSE_S = 1.0
 BATCH = 20_000
 OLD_RUNS = 100
@@ -27,7 +31,8 @@ class Sealer(Service):
     """Seals after a minute or a thousand events, whichever comes first, and once more when it is closed.
 
     What stands in the files is compared with the database before anything is added: a database that does not go on
-    from its checkpoints was changed or restored, and is not signed until somebody has looked at it.
+    from its checkpoints was changed or restored, and is not signed until somebody has looked at it. Runs whose time
+    is over are removed on this thread too, every ten minutes, since their tombstones are leaves.
     """
 
     name = "sealer"
@@ -38,13 +43,16 @@ class Sealer(Service):
         writer: Writer,
         signer: Signer,
         files: CheckpointFiles,
+        now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self._reader, self._writer = reader, writer
         self._signer, self._files = signer, files
         self._clock = clock
+        self._pruner = Pruner(reader, writer, now)
         self._sealed_at = clock()
+        self._prune_at = 0.0
         self._old_left = True
         self._written: dict[str, int] = {}
 
@@ -56,6 +64,8 @@ class Sealer(Service):
         due = waiting > 0 and self._clock() - self._sealed_at >= EVERY_S
         if due or waiting >= EVERY_EVENTS or old is not None:
             self.seal(old)
+        if self._clock() >= self._prune_at:
+            self.prune()
         return 0.0 if old else PAUSE_S
 
     def seal(self, old: list[str] | None = None) -> None:
@@ -66,6 +76,17 @@ class Sealer(Service):
         submit_all(self._writer, _ACTOR, [("seal", "", args)])
         self._sealed_at = self._clock()
         self.sign()
+
+    def prune(self) -> int:
+        """Remove runs whose time is over, and sign their tombstones; returns how many runs.
+
+        A checkpoint that an earlier process wrote and did not come to sign is signed first.
+        """
+        self._prune_at = self._clock() + PRUNE_EVERY_S
+        if not self._are_ours():
+            return 0
+        self.sign()
+        return self._pruner.prune(self._signer.name, self.sign, self._stopping.is_set)
 
     def sign(self) -> None:
         """Append what is not in the files yet."""

@@ -25,7 +25,7 @@ from signoff.store.vault import Bodies, Vault
 
 _INSERT_RUN = (
     "INSERT INTO run(id, public_id, tenant, version_id, status, sequence, snapshot, business_key, started_by,"
-    " started_at, changed_at, reason) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+    " started_at, changed_at, reason, parent) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _UPDATE_RUN = (
     "UPDATE run SET status=?, sequence=?, snapshot=?, changed_at=?, reason=?, version_id=? WHERE id=? AND sequence=?"
@@ -114,7 +114,9 @@ class Journal:
 
     def _counter(self, table: str) -> Callable[[], int]:
         newest = self._cursor.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0]
-        return itertools.count(newest + 1).__next__
+        name = f"newest_{table}"  # of rows that were removed
+        gone = self._cursor.execute("SELECT value FROM setting WHERE tenant='' AND name=?", (name,)).fetchone()
+        return itertools.count(max(newest, int(gone[0]) if gone else 0) + 1).__next__
 
     @property
     def is_replaced(self) -> bool:
@@ -154,7 +156,7 @@ class Journal:
         self.commit_count += 1
         for run, state, _ in rows.runs.values():
             run.stored_sequence = state.sequence
-        if rows.erased:
+        if rows.erased or rows.wiped:
             self._writing.erased()
 
     def _flush(self, rows: Rows) -> None:
@@ -238,6 +240,10 @@ class Journal:
     def seal(self, pk: int, slot: str, data: bytes) -> bytes:
         """Encrypt something that belongs to a run which is in the database."""
         return self._bodies.seal(pk, slot, data)
+
+    def wipe(self) -> None:
+        """Inside a transaction that removes content: nothing of it may stay where it stood."""
+        self._writing.erase()
 
     def close(self) -> None:
         """Give back what is open and close the connection."""

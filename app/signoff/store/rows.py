@@ -82,6 +82,7 @@ class Rows:
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
     erased: dict[int, Erasure] = field(default_factory=dict)
+    wiped: bool = False
 
     def record(
         self, run: RunKey, before: RunState, after: RunState, events: Sequence[Event], effects: Sequence[Effect]
@@ -255,6 +256,7 @@ class Rows:
                         started,
                         micros,
                         reason,
+                        state.parent,
                     )
                 )
             else:

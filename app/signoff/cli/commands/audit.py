@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from signoff.cli.commands import retention
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, load_settings
 from signoff.cli.output import explains_errors, print_json, say
 from signoff.errors import InvalidInput
@@ -19,6 +20,7 @@ from signoff.interchange.evidence_page import evidence_page
 from signoff.wiring import open_keyring, open_signer
 
 app = typer.Typer(no_args_is_help=True, help="Export evidence, check it, erase content, and look after the keys.")
+app.add_typer(retention.app, name="retention")
 Run = Annotated[str, typer.Argument(help="Id of the run, r-….")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept.")]
 

@@ -9,6 +9,7 @@ from signoff.core.calendar import find_zone, parse_duration
 from signoff.core.checks.surroundings import Surroundings
 from signoff.core.definition import DeadlinePolicy, Definition
 from signoff.core.problem import Problem
+from signoff.core.retention import MAX_DAYS
 from signoff.core.worktime import compile_calendar
 
 
@@ -28,6 +29,11 @@ def check_times(d: Definition, _: Surroundings) -> Iterator[Problem]:
     elif policies.on_deadline is not DeadlinePolicy.NOTIFY:
         message = "The definition says what happens at the deadline of a run, but has none."
         yield Problem("unused_deadline", message, "Give a deadline.", path="policies.deadline")
+    days = policies.retention_days
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        message = f"Ended runs cannot be kept for {days} days."
+        remedy = f"Write a whole number from 1 to {MAX_DAYS}, or leave it out."
+        yield Problem("bad_retention", message, remedy, path="policies.retention_days")
 
 
 def _deadline(text: str) -> Iterator[Problem]:

@@ -208,8 +208,12 @@ class WholeDatabase:
 
     def loose_rows(self) -> Iterator[tuple[str, int]]:
         """(table, how many) of rows whose run, approval or payload does not exist."""
-        for table in ("event", "attempt", "timer", "approval", "outbox", "delivery", "approval_link"):
-            statement = f"SELECT count(*) FROM {table} x LEFT JOIN run r ON r.id = x.run WHERE r.id IS NULL"
+        for table in (
+            "event", "attempt", "timer", "approval", "outbox", "delivery", "approval_link", "dead_letter", "run_key",
+            "signal_wait", "signal_message", "attachment",
+        ):  # fmt: skip
+            whose = "x.run IS NOT NULL AND r.id IS NULL"
+            statement = f"SELECT count(*) FROM {table} x LEFT JOIN run r ON r.id = x.run WHERE {whose}"
             if count := self._all(statement, ())[0][0]:
                 yield table, count
         count = self._all(

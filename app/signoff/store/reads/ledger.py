@@ -7,6 +7,7 @@ from typing import Any
 
 from signoff.store.checkpoints import CheckpointFiles, body_of
 from signoff.store.reads.reader import Reader
+from signoff.store.retention import note_problem
 from signoff.store.tree import SEALED_EVENT, UNCHAINED, Tree, leaf_hash
 
 _PAGE = 1000
@@ -85,6 +86,7 @@ def ledger_problems(
             if is_signed is not None and not is_signed(note):
                 yield "bad_signature", f"Checkpoint {number} of '{tenant}' has no right signature."
         yield from _missing_runs(reader, tenant)
+        yield from _false_tombstones(reader, tenant)
 
 
 def _tree_problems(reader: Reader, tenant: str, stored: list[tuple[int, int, bytes]]) -> Iterator[tuple[str, str]]:
@@ -111,6 +113,27 @@ def _missing_runs(reader: Reader, tenant: str) -> Iterator[tuple[str, str]]:
     )
     for run_id, seq in found:
         yield "run_missing", f"The run {run_id}, of which {seq} events were sealed, is gone."
+
+
+def _false_tombstones(reader: Reader, tenant: str) -> Iterator[tuple[str, str]]:
+    found = reader.rows(
+        "SELECT p.run_id, p.note, r.id, (SELECT count(*) FROM ledger_leaf h WHERE h.tenant = p.tenant"
+        " AND h.run_id = p.run_id AND h.kind = 'head' AND h.number < p.number AND h.seq = p.seq AND h.head = p.head),"
+        " (SELECT count(*) FROM ledger_leaf h WHERE h.tenant = p.tenant AND h.run_id = p.run_id"
+        " AND h.number <> p.number AND (h.number > p.number OR h.seq > p.seq))"
+        " FROM ledger_leaf p LEFT JOIN run r ON r.public_id = p.run_id WHERE p.tenant=? AND p.kind='pruned'"
+        " ORDER BY p.number",
+        (tenant,),
+    )
+    for run_id, note, run, sealed, more in found:
+        if run is not None:
+            why = "the run is there"
+        elif not sealed or more:
+            why = "it is not about the events that were sealed before"
+        else:
+            why = note_problem(note)
+        if why:
+            yield "false_tombstone", f"The tombstone of run {run_id} is false: {why}."
 
 
 def _setting(reader: Reader, name: str) -> int:

@@ -32,7 +32,12 @@ class LedgerLeafTable(SQLModel, table=True):
     """A leaf of a tenant's tree: the head of a run's chain, or the tombstone of a run that was removed."""
 
     __tablename__ = "ledger_leaf"
-    __table_args__ = (CheckConstraint("kind IN ('head', 'pruned')"), Index("ledger_leaf_of_run", "tenant", "run_id"))
+    __table_args__ = (
+        CheckConstraint("kind IN ('head', 'pruned')"),
+        Index("ledger_leaf_of_run", "tenant", "run_id"),
+        Index("ledger_tombstone", "tenant", "number", sqlite_where=text("kind = 'pruned'"),
+              postgresql_where=text("kind = 'pruned'")),
+    )  # fmt: skip
 
     tenant: str = Field(primary_key=True)
     number: int = Field(primary_key=True)

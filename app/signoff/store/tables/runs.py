@@ -18,7 +18,11 @@ def _one_of(column: str, words: type) -> str:
 
 
 class RunTable(SQLModel, table=True):
-    """W5 WorkflowRun. `snapshot` holds statuses and counters, never input or outputs."""
+    """W5 WorkflowRun. `snapshot` holds statuses and counters, never input or outputs.
+
+    `parent` is the id of the run that started it, "" where none did, and NULL in rows of a release that did not
+    write it.
+    """
 
     __tablename__ = "run"
     __table_args__ = (
@@ -26,6 +30,7 @@ class RunTable(SQLModel, table=True):
         Index("run_by_change", "tenant", "changed_at", "id"),
         Index("run_by_status", "tenant", "status", "changed_at", "id"),
         Index("run_by_version", "version_id", "status"),
+        Index("run_by_parent", "parent", sqlite_where=text("parent <> ''"), postgresql_where=text("parent <> ''")),
     )
 
     id: int = Field(primary_key=True)
@@ -40,6 +45,7 @@ class RunTable(SQLModel, table=True):
     started_at: int
     changed_at: int
     reason: str
+    parent: str | None = None
 
 
 class EventTable(SQLModel, table=True):

@@ -14,6 +14,7 @@ from signoff.web.pages.inbox import inbox_page, task_page
 from signoff.web.pages.letters import letters_page
 from signoff.web.pages.limits import limits_page
 from signoff.web.pages.plans import plans_page
+from signoff.web.pages.records import records_page
 from signoff.web.pages.run import run_page
 from signoff.web.pages.runs import runs_page
 from signoff.web.pages.start import start_page
@@ -36,5 +37,6 @@ PAGES: dict[str, Callable[[Visitor, dict[str, str]], Any]] = {
     "/new": new_page,
     "/operations": bulk_page,
     "/limits": limits_page,
+    "/records": records_page,
 }
 """Path to page. Nothing of ours may be called `ws` directly below a path that is a page itself."""

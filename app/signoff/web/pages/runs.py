@@ -75,7 +75,8 @@ def _dead(visitor: Visitor) -> str:
     given_up = visitor.site.signoff.queries.count_dead_deliveries(visitor.site.tenant)
     mails = f"{given_up} mail{'' if given_up == 1 else 's'} could not be sent" if given_up else "Mails and notices"
     limits = f" · {link('/limits', 'Limits')}" if "read_limits" in visitor.may else ""
-    return f'<p class="row">{link("/dead-letters", words)} · {link("/letters", mails)}{limits}</p>'
+    records = f" · {link('/records', 'Records')}" if "read_retention" in visitor.may else ""
+    return f'<p class="row">{link("/dead-letters", words)} · {link("/letters", mails)}{limits}{records}</p>'
 
 
 def _many(visitor: Visitor) -> Safe:

@@ -12,7 +12,7 @@ from signoff.core.policies import MigrationPolicy
 from signoff.core.worktime import DAYS
 from signoff.web.models.due import duration_words
 from signoff.web.parts.editors.timing import text_with_answer
-from signoff.web.parts.inputs import DURATIONS, area_input, choice_input, several_input, text_input
+from signoff.web.parts.inputs import DURATIONS, area_input, choice_input, number_input, several_input, text_input
 from signoff.web.parts.rows import FieldRows
 
 FAILURES = {
@@ -59,7 +59,16 @@ def whole_editors(
         d.policies.migration.value,
         lambda v: policy(migration=MigrationPolicy(v)),
     )
-    return usual, [("Deadline and working time", _clocks(d, policy)), ("Migration", [moving])]
+    keeping = number_input(
+        "Keep ended runs for (days)",
+        d.policies.retention_days,
+        lambda v: policy(retention_days=v),
+        whole=True,
+        optional=True,
+        help="within what the tenant allows; empty: as the tenant says",
+    )
+    folded = [("Deadline and working time", _clocks(d, policy)), ("Migration", [moving]), ("Records", [keeping])]
+    return usual, folded
 
 
 def _clocks(d: Definition, policy: Callable[..., None]) -> list[Any]:
