@@ -320,7 +320,7 @@ def open_verifier(settings: Settings) -> Iterator[Verifier]:
     database = WholeDatabase(
         open_database(settings.where, read_only=True),
         open_vault(settings),
-        CheckpointFiles(settings.checkpoint_folder),
+        *_files(settings),
         open_signer(settings).fits if settings.key_file.exists() else None,
     )
     try:

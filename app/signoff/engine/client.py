@@ -19,6 +19,7 @@ from signoff.engine.views import FeedEvent
 
 if TYPE_CHECKING:
     from signoff.engine.queries import Queries
+    from signoff.store.blobs import Blob
 
 
 class Feed(Protocol):
@@ -42,6 +43,11 @@ class Signoff(Answers):
         other = Signoff(self.port, self.queries, self.feed)
         other.token = number
         return other
+
+    def add_file(self, actor: Actor, tenant: str, kept: Blob, name: str, media: str) -> dict[str, Any]:
+        """Announce a content that was kept, to be used within a day; answers the value of a file field."""
+        about: dict[str, Any] = {"file": kept.digest, "name": name, "size": kept.size, "type": media}
+        return self.do("upload_file", actor, tenant, **about, blob=kept.name, key=kept.key.hex())
 
     # Definitions
 

@@ -10,10 +10,10 @@ import orjson
 
 from signoff.core.digest import canonical_json
 from signoff.engine.retention_queries import no_such_run
-from signoff.errors import NotFound, Unavailable
+from signoff.errors import SignoffError, Unavailable
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
-from signoff.store.files import FileStore, list_attachments
+from signoff.store.files import FileStore, list_attachments, open_secret
 from signoff.store.reads import ledger
 from signoff.store.reads.reader import Reader
 from signoff.store.reads.retention import find_tombstone
@@ -126,11 +126,15 @@ class Evidence:
     def _attachments(self, tenant: str, pk: int) -> Iterator[dict[str, Any]]:
         """The files of a run with their contents, which its events name by digest."""
         for a in list_attachments(self._reader, pk):
+            digest = a.digest
             try:
-                content: str | None = b64encode(self._attached.path(tenant, a.digest).read_bytes()).decode()
-            except (NotFound, OSError):
+                secret = open_secret(self._reader.bodies, tenant, a)
+                digest = secret.digest
+                plain = b"".join(self._attached.read(tenant, digest, a.blob, secret.key))
+                content: str | None = b64encode(plain).decode()
+            except (SignoffError, OSError):
                 content = None
-            about = {"run": a.run_id, "file": a.digest, "name": a.name, "size": a.size, "type": a.media}
+            about = {"run": a.run_id, "file": digest, "name": a.name, "size": a.size, "type": a.media}
             yield {"kind": "file", **about, "content": content}
 
     def _leaves(self, tenant: str, run_id: str, size: int) -> Iterator[dict[str, Any]]:

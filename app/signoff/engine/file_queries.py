@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
 
 from signoff.engine.absence_queries import AbsenceQueries
 from signoff.engine.views import Person
 from signoff.errors import NotFound
-from signoff.store.files import FileStore, list_holders
+from signoff.store.files import FileStore, both_digests, list_holders, open_secret
 from signoff.store.reads import runs as r
 
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file that a reader may have: its content is at `path`."""
+    """A file that a reader may have; `chunks` gives its content, once."""
 
     digest: str
     name: str
     size: int
     type: str
-    path: Path
+    chunks: Iterator[bytes]
 
 
 class FileQueries(AbsenceQueries):
@@ -36,7 +37,8 @@ class FileQueries(AbsenceQueries):
         """
         only = None if "read_all_runs" in person.may else person.login
         away = self.absences_now(person.tenant, person.login)
-        holders = list_holders(self._reader, person.tenant, digest)
+        digests = both_digests(self._reader.bodies.of_tenant(person.tenant), digest)
+        holders = list_holders(self._reader, person.tenant, digests)
         holders.sort(key=lambda a: a.name != name)
         for a in holders:
             if a.run_id:
@@ -45,5 +47,8 @@ class FileQueries(AbsenceQueries):
             else:
                 seen = a.uploaded_by == person.login
             if seen and "read_runs" in person.may:
-                return FileView(a.digest, a.name, a.size, a.media, self.files.path(person.tenant, a.digest))
+                secret = open_secret(self._reader.bodies, person.tenant, a)
+                chunks = self.files.read(person.tenant, secret.digest, a.blob, secret.key)
+                first = next(chunks, b"")  # what is gone or altered is said before anything is sent
+                return FileView(secret.digest, a.name, a.size, a.media, chain((first,), chunks))
         raise NotFound("There is no such file.", remedy="Check the address.")

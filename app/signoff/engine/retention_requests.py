@@ -66,9 +66,7 @@ def prune_runs(tx: Transaction, r: Request) -> Answer:
 
     if gone:
         tx.direct(write)
-        tx.rows.wiped = True
-        for x in gone:
-            tx.forget(x.run_id)
+        tx.rows.removed += going
     return ok(pruned=[x.run_id for x in gone], left=left)
 
 

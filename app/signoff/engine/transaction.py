@@ -114,10 +114,6 @@ class Transaction:
             raise no_such_run(run_id) if tenant is None else not_there(self.journal, tenant, run_id)
         return found
 
-    def forget(self, run_id: str) -> None:
-        """A run is removed by this transaction."""
-        self._warm.forget(run_id)
-
     def facts(self, tenant: str) -> Facts:
         """Outside facts for one decision."""
         return Facts(self.now, random.random(), self.directory(tenant)[0], self.usage.limits(tenant))
@@ -264,6 +260,8 @@ class Transaction:
         else:
             self.journal.rollback()
         self.usage.committed()
+        for run_id in self.rows.removed:
+            self._warm.forget(run_id)
         for run_id, (key, tenant, state) in self.working.items():
             if key.pk in self.rows.erased:
                 self._warm.forget(run_id)

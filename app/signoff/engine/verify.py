@@ -33,7 +33,7 @@ from signoff.core.quorum import given as counted_approvals
 from signoff.core.states import RunState
 from signoff.engine.caches import plan_of
 from signoff.errors import NotFound, SignoffError
-from signoff.store.reads.audit import RunRows, WholeDatabase
+from signoff.store.reads.audit import RunRows, WholeDatabase, attached_problems
 from signoff.store.times import to_micros
 
 _PLANS = 64
@@ -124,6 +124,7 @@ class Verifier:
         check = RunCheck(run.run_id, self._plan_of(run.tenant))
         found = [Finding(code, message, run.run_id) for code, message in _tenancy(rows)]
         found += [Finding(code, message, run.run_id, seq) for code, message, seq in rows.chain_problems()]
+        found += [Finding(code, message, run.run_id) for code, message in attached_problems(rows)]
         if rows.is_erased():
             self.erased += 1
             return Replayed(run.run_id, run.sequence, b"", b"", tuple(found))

@@ -13,12 +13,14 @@ def media_of(given: str) -> str:
     return given if given in AS_THEY_ARE else "application/octet-stream"
 
 
-def headers_of(name: str) -> dict[str, str]:
+def headers_of(name: str, size: int | None = None) -> dict[str, str]:
     """Attachment, no sniffing, nothing allowed, not kept."""
+    length = {} if size is None else {"Content-Length": str(size)}
     plain = "".join(c if c.isascii() and (c.isalnum() or c in ".-_ ") else "_" for c in name)
     return {
         "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}",
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
+        **length,
     }

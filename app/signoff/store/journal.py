@@ -97,7 +97,7 @@ class Journal:
     def __init__(self, engine: Engine, vault: Vault | None = None, writing: Writing | None = None) -> None:
         self.vault = vault or Vault()
         self.ledger = Ledger(self, self.vault)
-        self._bodies = Bodies(self.vault, self.rows)
+        self.bodies = Bodies(self.vault, self.rows)
         self._writing = writing or dialect_of(engine).open_writing(engine, 10.0, bool)
         self._cursor = self._real_cursor = self._writing.cursor
         self._open = False
@@ -156,7 +156,7 @@ class Journal:
         self.commit_count += 1
         for run, state, _ in rows.runs.values():
             run.stored_sequence = state.sequence
-        if rows.erased or rows.wiped:
+        if rows.erased or rows.removed:
             self._writing.erased()
 
     def _flush(self, rows: Rows) -> None:
@@ -226,20 +226,20 @@ class Journal:
         return self.find_run(None, found[0][0]) if found else None
 
     def _state(self, pk: int, snapshot: bytes) -> RunState:
-        events = [event_of(r, self._bodies, pk) for r in self.rows(_DATA_EVENTS, (pk, *DATA_EVENTS))]
-        return decode_snapshot(self._bodies.load(pk, "snapshot", snapshot), events)
+        events = [event_of(r, self.bodies, pk) for r in self.rows(_DATA_EVENTS, (pk, *DATA_EVENTS))]
+        return decode_snapshot(self.bodies.load(pk, "snapshot", snapshot), events)
 
     def events(self, pk: int, after: int = 0) -> list[Event]:
         """All events of a run, oldest first."""
-        return [event_of(r, self._bodies, pk) for r in self.rows(_EVENTS, (pk, after))]
+        return [event_of(r, self.bodies, pk) for r in self.rows(_EVENTS, (pk, after))]
 
     def body(self, pk: int, slot: str, data: bytes | None) -> Any:
         """The value of a stored body of a run, decrypted where it has to be; None where it has none."""
-        return self._bodies.load(pk, slot, data)
+        return self.bodies.load(pk, slot, data)
 
     def seal(self, pk: int, slot: str, data: bytes) -> bytes:
         """Encrypt something that belongs to a run which is in the database."""
-        return self._bodies.seal(pk, slot, data)
+        return self.bodies.seal(pk, slot, data)
 
     def wipe(self) -> None:
         """Inside a transaction that removes content: nothing of it may stay where it stood."""

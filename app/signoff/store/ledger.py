@@ -21,6 +21,7 @@ from signoff.core.codec import decode_event
 from signoff.core.events import Event
 from signoff.errors import InvalidInput
 from signoff.store.bodies import INLINE_BYTES, load
+from signoff.store.files import forget_waiting, slot_of
 from signoff.store.keyring import KEY_BYTES
 from signoff.store.times import from_micros
 from signoff.store.vault import RunCipher, Vault, content_erased, keyed
@@ -126,6 +127,10 @@ class Ledger:
                 body = None
             written.append((pk, seq, kind, version, step, at, body, payload_id, *proof))
         rows.events = written
+        for pk, blob, secret in rows.file_secrets:
+            if pk in chains:
+                sealed = chains[pk].cipher.seal(slot_of(blob), secret.dump())
+                self._journal.write("UPDATE attachment SET sealed=? WHERE run=? AND blob=?", (sealed, pk, blob))
         if not any(chain.sealed for chain in chains.values()):
             return self._new_keys
         rows.outbox = [
@@ -190,6 +195,7 @@ class Ledger:
         write("UPDATE approval SET instructions='' WHERE run=?", (pk,))
         write("UPDATE outbox SET data='{}' WHERE run=?", (pk,))
         write("UPDATE signal_message SET payload='{}', note='' WHERE run=?", (pk,))
+        forget_waiting(self._journal, pk)
         for table in ("dead_letter", "delivery", "approval_link", "attachment"):
             write(f"DELETE FROM {table} WHERE run=?", (pk,))
         write(
@@ -214,6 +220,16 @@ class Ledger:
             self._journal.write(INSERT_KEY, row)
         return done
 
+    def of_tenant(self, tenant: str) -> RunCipher:
+        """What seals things of a tenant that belong to no run; made at its first use, with what uses it."""
+        found = self._journal.bodies.of_tenant(tenant)
+        if found is not None:
+            return found
+        secret = os.urandom(KEY_BYTES)
+        row = (tenant, *self._vault.wrap(tenant, "", secret))
+        self._journal.write("INSERT INTO tenant_key(tenant, secret, key_id) VALUES (?,?,?)", row)
+        return RunCipher(tenant, "", secret)
+
     def rewrap(self, tenant: str, key_id: str, limit: int = 500) -> int:
         """Wrap the secrets of at most `limit` runs with the tenant's current key; returns how many are left.
 
@@ -224,6 +240,10 @@ class Ledger:
         rows = self._journal.rows(
             f"SELECT k.run, r.public_id, k.secret, k.key_id {where} LIMIT ?", (tenant, key_id, limit)
         )
+        mine = "SELECT secret, key_id FROM tenant_key WHERE tenant=? AND key_id <> ?"
+        for wrapped, old in self._journal.rows(mine, (tenant, key_id)):
+            again = self._vault.wrap(tenant, "", self._vault.unwrap(tenant, "", wrapped, old))
+            self._journal.write("UPDATE tenant_key SET secret=?, key_id=? WHERE tenant=?", (*again, tenant))
         for pk, run_id, wrapped, old in rows:
             made, used = self._vault.wrap(tenant, run_id, self._vault.unwrap(tenant, run_id, wrapped, old))
             if used != key_id:

@@ -15,6 +15,7 @@ import orjson
 from signoff.core.retention import FOR_EVER, Retention, days_for, read_retention, words_for, write_retention
 from signoff.core.states import TERMINAL_RUNS
 from signoff.errors import SignoffError, StoreFault
+from signoff.store.files import forget_waiting
 from signoff.store.times import from_micros
 from signoff.store.tree import SEALED_EVENT, append_leaves, remember
 
@@ -194,6 +195,7 @@ def remove_runs(journal: Journal, origin: str, tenant: str, runs: list[EndedRun]
     """Remove runs with everything that belongs to them; their tombstones are leaves of the next checkpoint."""
     journal.wipe()
     for run in runs:
+        forget_waiting(journal, run.pk)
         for statement in _OF_A_RUN:
             journal.write(statement, (run.pk,))
     append_leaves(

@@ -35,6 +35,7 @@ from signoff.core.quorum import given
 from signoff.core.states import RunState
 from signoff.errors import InvalidInput
 from signoff.store.bodies import MAX_BODY_BYTES, dump
+from signoff.store.files import Secret
 from signoff.store.ledger import Erasure, RunChain, actor_of
 from signoff.store.times import to_micros
 
@@ -82,7 +83,8 @@ class Rows:
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
     erased: dict[int, Erasure] = field(default_factory=dict)
-    wiped: bool = False
+    removed: list[str] = field(default_factory=list)
+    file_secrets: list[tuple[int, str, Secret]] = field(default_factory=list)
 
     def record(
         self, run: RunKey, before: RunState, after: RunState, events: Sequence[Event], effects: Sequence[Effect]

@@ -191,6 +191,13 @@ class Bodies:
         note, value = self.load(run, "progress", details)
         return note, None if value is None else orjson.dumps(value)
 
+    def of_tenant(self, tenant: str) -> RunCipher | None:
+        """What seals things of a tenant that belong to no run; None where nothing was sealed yet."""
+        found = self._rows("SELECT secret, key_id FROM tenant_key WHERE tenant=?", (tenant,))
+        if not found:
+            return None
+        return RunCipher(tenant, "", self._vault.unwrap(tenant, "", *found[0]))
+
     def event_key(self, run: int, seq: int) -> bytes:
         """The key of an event's commitment, for whoever may read the event."""
         return self._cipher(run).event_key(seq)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse
+from fastapi.responses import StreamingResponse
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
-from signoff.core.files import MAX_FILE_BYTES, is_file_name, is_media_type
+from signoff.core.files import is_file_name, is_media_type
 from signoff.errors import InvalidInput
 from signoff.interchange.downloads import headers_of, media_of
 
@@ -24,19 +24,15 @@ async def upload(
     media = request.headers.get("content-type", "").split(";")[0].strip().lower() or "application/octet-stream"
     if not is_file_name(name) or not is_media_type(media):
         raise InvalidInput("The name or the type of the file is not usable.", remedy="Give a plain file name.")
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > MAX_FILE_BYTES:
-            raise InvalidInput(f"The file has more than {MAX_FILE_BYTES} bytes.", code="too_large", remedy="Shrink it.")
-        chunks.append(chunk)
-
-    def keep() -> dict[str, Any]:
-        digest, length = signoff.queries.files.add(person.tenant, chunks)
-        args: dict[str, Any] = {"file": digest, "name": name, "size": length, "type": media}
-        return signoff.do("upload_file", actor_of(person), person.tenant, **args)
-
-    return await run_in_threadpool(keep)
+    new = await run_in_threadpool(signoff.queries.files.begin, person.tenant)
+    try:
+        async for chunk in request.stream():
+            await run_in_threadpool(new.write, chunk)
+        kept = await run_in_threadpool(new.done)
+    except BaseException:
+        new.drop()
+        raise
+    return await run_in_threadpool(signoff.add_file, actor_of(person), person.tenant, kept, name, media)
 
 
 @router.get("/files/{digest}", summary="Get a file", dependencies=[allowed("read_runs")])
@@ -48,4 +44,4 @@ def get(
 ) -> Response:
     """The content of a file of a run that the caller may see; 404 otherwise."""
     found = signoff.queries.get_file(person, digest, name)
-    return FileResponse(found.path, media_type=media_of(found.type), headers=headers_of(found.name))
+    return StreamingResponse(found.chunks, media_type=media_of(found.type), headers=headers_of(found.name, found.size))

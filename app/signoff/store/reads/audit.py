@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from signoff.core.events import Event
-from signoff.errors import SignoffError
+from signoff.errors import NotFound, SignoffError
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.dialects import dialect_of
+from signoff.store.files import FileStore, list_attachments, open_secret
 from signoff.store.journal import event_of
 from signoff.store.reads.chain import ChainedRun, Problem, chain_problems
 from signoff.store.reads.ledger import ledger_problems
@@ -55,14 +57,19 @@ OPEN_ATTEMPTS = "('ready', 'held', 'leased')"
 class RunRows:
     """The rows of one run, inside one read transaction."""
 
-    def __init__(self, connection: Connection, run: StoredRun, vault: Vault) -> None:
+    def __init__(self, connection: Connection, run: StoredRun, vault: Vault, attached: FileStore | None) -> None:
         self._connection = connection
+        self.attached = attached
         self.run = run
         self._vault = vault
-        self.bodies = Bodies(vault, lambda s, p: [tuple(r) for r in connection.exec_driver_sql(s, tuple(p))])
+        self.bodies = Bodies(vault, self.rows)
+
+    def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return [tuple(r) for r in self._connection.exec_driver_sql(statement, tuple(parameters))]
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
-        return [tuple(r) for r in self._connection.exec_driver_sql(statement, (self.run.pk,))]
+        return self.rows(statement, (self.run.pk,))
 
     def events(self) -> Iterator[tuple[int, Event | str]]:
         """(sequence, event) in order, one at a time; a text instead of the event says why it cannot be read."""
@@ -158,6 +165,25 @@ class RunRows:
         return found
 
 
+def attached_problems(rows: RunRows) -> Iterator[tuple[str, str]]:
+    """(code, message) of every file of a run whose content is not there, or not the one that was given."""
+    attached, run = rows.attached, rows.run
+    for a in list_attachments(rows, run.pk) if attached else ():
+        assert attached is not None
+        try:
+            secret, digest = open_secret(rows.bodies, run.tenant, a), hashlib.sha256()
+            for chunk in attached.read(run.tenant, secret.digest, a.blob, secret.key):
+                digest.update(chunk)
+        except NotFound:
+            yield "file_missing", f"The content of the file '{a.name}' is not there."
+            continue
+        except (SignoffError, ValueError) as error:
+            yield "file_altered", f"The file '{a.name}' cannot be read: {error}"
+            continue
+        if f"sha256:{digest.hexdigest()}" != secret.digest:
+            yield "file_altered", f"The file '{a.name}' is not the one that was given."
+
+
 class WholeDatabase:
     """Reads a whole database with bounded memory, while an engine may be writing to it."""
 
@@ -166,9 +192,11 @@ class WholeDatabase:
         engine: Engine,
         vault: Vault | None = None,
         files: CheckpointFiles | None = None,
+        attached: FileStore | None = None,
         is_signed: Callable[[str], bool] | None = None,
     ) -> None:
         self._engine = engine
+        self._attached = attached
         self._vault = vault or Vault()
         self._files = files
         self._is_signed = is_signed
@@ -188,7 +216,7 @@ class WholeDatabase:
         """The rows of a run as of one moment; None where it is gone."""
         with self._engine.connect() as connection:
             found = connection.exec_driver_sql(_RUN, (pk,)).fetchone()
-            yield RunRows(connection, StoredRun(*found), self._vault) if found else None
+            yield RunRows(connection, StoredRun(*found), self._vault, self._attached) if found else None
 
     def find_version(self, tenant: str, digest: str) -> tuple[dict[str, Any], int] | None:
         """(document, number) of a published version by its digest."""

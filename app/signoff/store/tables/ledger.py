@@ -28,6 +28,16 @@ class RunKeyTable(SQLModel, table=True):
     hold: str | None = None
 
 
+class TenantKeyTable(SQLModel, table=True):
+    """The secret of a tenant, wrapped like those of runs: for what belongs to no run yet."""
+
+    __tablename__ = "tenant_key"
+
+    tenant: str = Field(primary_key=True)
+    secret: bytes
+    key_id: str
+
+
 class LedgerLeafTable(SQLModel, table=True):
     """A leaf of a tenant's tree: the head of a run's chain, or the tombstone of a run that was removed."""
 

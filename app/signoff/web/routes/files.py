@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, RedirectResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 from starlette.datastructures import FormData, UploadFile
 
 from signoff import errors
@@ -44,7 +44,9 @@ def files_router(site: Site) -> APIRouter:
             found = site.signoff.queries.get_file(visit.person, digest, name)
         except errors.SignoffError as error:
             return answer_page(request, "Not found", [error.message], [("/inbox", "Inbox")], status=status_of(error))
-        return FileResponse(found.path, media_type=media_of(found.type), headers=headers_of(found.name))
+        return StreamingResponse(
+            found.chunks, media_type=media_of(found.type), headers=headers_of(found.name, found.size)
+        )
 
     @router.get("/start/{name}")
     def ask(request: Request, name: str) -> Response:
@@ -99,9 +101,8 @@ def _store(site: Site, visit: Visit, f: Field, given: UploadFile) -> dict[str, A
         message = f"The file of '{f.label or f.name}' has a name that cannot be kept."
         problem = {"field": f.name, "message": message, "remedy": "Rename it."}
         raise errors.InvalidInput(message, problems=(problem,))
-    digest, size = site.signoff.queries.files.add(site.tenant, _chunks(given))
-    args: dict[str, Any] = {"file": digest, "name": name, "size": size, "type": media}
-    return site.signoff.do("upload_file", visit.actor, site.tenant, **args)
+    kept = site.signoff.queries.files.add(site.tenant, _chunks(given))
+    return site.signoff.add_file(visit.actor, site.tenant, kept, name, media)
 
 
 def _chunks(given: UploadFile) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Runs know which run started them, and tombstones are found without reading all leaves."""
+"""Runs know which run started them, tombstones are found without reading all leaves, files are encrypted."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ def upgrade() -> None:
     op.create_index(
         "ledger_tombstone", "ledger_leaf", ["tenant", "number"], sqlite_where=tombstone, postgresql_where=tombstone
     )
+    op.create_table(
+        "tenant_key",
+        sa.Column("tenant", sa.String(), nullable=False),
+        sa.Column("secret", sa.LargeBinary(), nullable=False),
+        sa.Column("key_id", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant"),
+    )
+    op.add_column("attachment", sa.Column("blob", sa.String(), server_default=sa.text("''"), nullable=False))
+    op.add_column("attachment", sa.Column("sealed", sa.LargeBinary(), nullable=True))
