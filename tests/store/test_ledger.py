@@ -48,7 +48,7 @@ def test_every_event_is_chained(chained: Path) -> None:
         people = [r[0] for r in c.execute(text("SELECT DISTINCT actor FROM event WHERE actor LIKE 'person:%'"))]
     engine.dispose()
     assert people
-    assert not any("grace" in p or "ada" in p for p in people), "the chain names people by pseudonyms"
+    assert not {"person:grace", "person:ada"} & set(people), "the chain names people by pseudonyms"
     assert codes(chained) == set()
 
 

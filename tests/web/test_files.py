@@ -67,11 +67,10 @@ def test_files_from_the_start_form_to_the_approver(visit: Visitors, office: Offi
 def test_a_stranger_gets_no_file_and_an_svg_is_bytes(office: Office) -> None:
     """Case C40, and the rules for uploads of the security list."""
     actor = office.actor("dan")
-    digest, size = office.signoff.queries.files.add(TENANT, [b"<svg/>"])
-    value = {"file": digest, "name": "x.svg", "size": size, "type": "image/svg+xml"}
-    office.signoff.do("upload_file", actor, TENANT, **value)
+    kept = office.signoff.queries.files.add(TENANT, [b"<svg/>"])
+    value = office.signoff.add_file(actor, TENANT, kept, "x.svg", "image/svg+xml")
     run_id = office.start(definition="offer", offer=value, amount=1)
-    path = f"/files/{digest}/x.svg"
+    path = f"/files/{kept.digest}/x.svg"
     found = signed_in(office, "max").get(path)
     assert found.headers["content-type"] == "application/octet-stream"
     assert found.headers["content-disposition"].startswith("attachment")
