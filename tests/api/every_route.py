@@ -76,6 +76,8 @@ EVERY: dict[str, tuple[str, Any]] = {
     "PUT /retention": ("set_retention", {"retention": {"days": 9000}, **WHY}),
     "POST /retention/preview": ("read_retention", {"retention": {"days": 1}}),
     "GET /retention/tombstones": ("read_retention", None),
+    "GET /keys": ("read_keys", None),
+    "POST /keys/rotate": ("rotate_keys", {"what": "tenant", **WHY}),
     "GET /letters": ("read_deliveries", None),
     "POST /letters/{number}/retry": ("retry_delivery", WHY),
     "GET /inbox": ("read_inbox", None),

@@ -84,9 +84,12 @@ def test_content_is_erased_and_keys_are_rotated(office: Office, tmp_path: Path) 
     run(office, "hold", run_id, "--reason", "lawsuit", login="root")
     assert "lawsuit" in run(office, "erase", run_id, "--reason", "asked for", login="root", status=1)
     run(office, "hold", run_id, "--reason", "over", "--end", login="root")
-    assert "1 old keys were destroyed" in run(office, "rotate-keys", login="root")
+    assert "1 old keys were destroyed" in run(office, "rotate-keys", "--reason", "yearly", login="root")
     run(office, "erase", run_id, "--reason", "asked for", login="root")
-    run(office, "rotate-keys", "--signing", login="root")
+    run(office, "rotate-keys", "--signing", "--reason", "yearly", login="root")
+    listed = [(k["what"], k["state"]) for k in json.loads(run(office, "keys", "--json"))["keys"]]
+    assert listed == [(what, state) for what in ("tenant", "signing") for state in ("current", "retired")]
+    assert "Expected a reason" in run(office, "rotate-keys", login="root", status=1)
     next(s for s in office.running.services if isinstance(s, Sealer)).seal()
     bundle = tmp_path / "one.jsonl"
     run(office, "export", run_id, "--out", str(bundle))

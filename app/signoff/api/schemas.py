@@ -348,3 +348,10 @@ class PreviewRetention(Body):
     """A rule that somebody thinks of setting."""
 
     retention: dict[str, Any]
+
+
+class RotateKeys(Reason):
+    """A new key, made and used in the background."""
+
+    what: Literal["tenant", "signing"]
+    password: str = Field(default="", max_length=1_000, description="Again, unless you signed in a few minutes ago.")

@@ -85,18 +85,6 @@ def erase_run(tx: Transaction, r: Request) -> Answer:
     return ok(run_id=run_id, erased=whole)
 
 
-def rotate_keys(tx: Transaction, r: Request) -> Answer:
-    """Somebody makes new keys: recorded before it is done, which happens outside of the database."""
-    audit_alone(tx, r, str(r.args.get("what") or ""), "")
-    return ok()
-
-
-def rewrap_keys(tx: Transaction, r: Request) -> Answer:
-    """Wrap the secrets of some runs with the tenant's new key; answers how many are left."""
-    left = tx.direct(lambda journal: journal.ledger.rewrap(r.tenant, str(r.args.get("key_id") or "")))
-    return ok(left=left)
-
-
 def _erase(tx: Transaction, r: Request, run_id: str, reason: str) -> None:
     tx.keep_evidence(run_id, Command(actor=r.actor), Rejection(ERASED_KIND, reason, evidence=True))
     key = tx.run(r.tenant, run_id)[0]
@@ -132,6 +120,4 @@ HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
     "export_audit": export_audit,
     "hold_run": hold_run,
     "erase_run": erase_run,
-    "rotate_keys": rotate_keys,
-    "rewrap_keys": rewrap_keys,
 }

@@ -16,6 +16,7 @@ from signoff.engine import (
     bulk_requests,
     definition_requests,
     file_requests,
+    key_requests,
     limit_requests,
     notice_requests,
     oidc_requests,
@@ -44,8 +45,8 @@ log = logging.getLogger("signoff.engine")
 
 WORKER_REQUESTS = frozenset({"offer", "withdraw", "complete", "fail", "heartbeat"})
 ENGINE_REQUESTS = frozenset(
-    {"lease", "expire_lease", "fire_timer", "delivered", "seal", "prune_runs", "write_letter", "letter_sent",
-     "letter_failed"}
+    {"lease", "expire_lease", "fire_timer", "delivered", "seal", "prune_runs", "rotation_done", "write_letter",
+     "letter_sent", "letter_failed"}
 )  # fmt: skip
 OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out"})
 SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
@@ -77,6 +78,7 @@ class Engine:
             **bulk_requests.HANDLERS,
             **audit_requests.HANDLERS,
             **retention_requests.HANDLERS,
+            **key_requests.HANDLERS,
             **people_requests.handlers(self._guesses),
             **access_requests.HANDLERS,
             **oidc_requests.HANDLERS,

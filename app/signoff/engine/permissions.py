@@ -68,6 +68,7 @@ MAY: dict[str, frozenset[str]] = {
     "set_retention": frozenset({"administrator"}),
     "read_retention": frozenset({"operator", "auditor", "administrator"}),
     "rotate_keys": frozenset({"administrator"}),
+    "read_keys": frozenset({"auditor", "administrator"}),
     "rewrap_keys": frozenset({"administrator"}),
 }
 
@@ -100,6 +101,7 @@ WORDS = {
     "set_retention": "change how long runs are kept",
     "read_retention": "see how long runs are kept",
     "rotate_keys": "make new keys",
+    "read_keys": "see which keys there are",
     "rewrap_keys": "make new keys",
     "propose_migration": "propose a migration plan",
     "decide_migration": "approve or reject a migration plan",

@@ -19,6 +19,7 @@ from signoff.engine.definition_queries import DefinitionQueries
 from signoff.engine.evidence import Evidence
 from signoff.engine.file_queries import FileQueries
 from signoff.engine.inbox_queries import InboxQueries
+from signoff.engine.key_queries import KeyQueries
 from signoff.engine.limit_queries import LimitQueries
 from signoff.engine.notice_queries import NoticeQueries
 from signoff.engine.paging import page_size, read_cursor
@@ -58,6 +59,7 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
         self._templates = tuple(templates)
         self._plans = PlanCache(self._load_plan)
         self.limits = LimitQueries(reader)
+        self.keys = KeyQueries(reader, now)
         self.retention = RetentionQueries(reader, now)
         self.plans = PlanQueries(reader)
         self.bulk = BulkQueries(reader, self._plans, now, self._directory)

@@ -18,7 +18,8 @@ from signoff.errors import Unavailable
 log = logging.getLogger("signoff.engine")
 
 MAX_BATCH = 256
-LINKED = frozenset({"decide", "submit_form", "return_form", "open_link"})
+PROVED = frozenset({"decide", "submit_form", "return_form", "open_link", "rotate_keys"})
+"""What may come with a link's token or with the password of its sender."""
 AFTER_FAILURE_S = 1.0
 
 
@@ -183,7 +184,7 @@ def read_request(
         token=message["token"] if isinstance(message.get("token"), int) else 0,
     )
     password, link = args.pop("password", None), args.pop("link", None)
-    if request.do in LINKED:
+    if request.do in PROVED:
         request.context = Proofs(str(link or "")[:400], _hash_of(request, password, find_hash))
     elif request.do == "sign_in":
         known = find_hash(request.tenant, request.actor.id)

@@ -10,6 +10,7 @@ from datetime import datetime
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
 from signoff.runtime.clock import utc_now
+from signoff.runtime.keeper import Keeper
 from signoff.runtime.pruner import Pruner
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
@@ -32,7 +33,7 @@ class Sealer(Service):
 
     What stands in the files is compared with the database before anything is added: a database that does not go on
     from its checkpoints was changed or restored, and is not signed until somebody has looked at it. Runs whose time
-    is over are removed on this thread too, every ten minutes, since their tombstones are leaves.
+    is over are removed on this thread too, every ten minutes, since their tombstones are leaves, and keys are replaced.
     """
 
     name = "sealer"
@@ -51,6 +52,7 @@ class Sealer(Service):
         self._signer, self._files = signer, files
         self._clock = clock
         self._pruner = Pruner(reader, writer, now)
+        self._keeper = Keeper(reader, writer, signer)
         self._sealed_at = clock()
         self._prune_at = 0.0
         self._old_left = True
@@ -64,6 +66,7 @@ class Sealer(Service):
         due = waiting > 0 and self._clock() - self._sealed_at >= EVERY_S
         if due or waiting >= EVERY_EVENTS or old is not None:
             self.seal(old)
+        self._keeper.work(self._stopping.is_set)
         if self._clock() >= self._prune_at:
             self.prune()
         return 0.0 if old else PAUSE_S

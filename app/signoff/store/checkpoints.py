@@ -67,24 +67,36 @@ class Signer:
         lines = note.rpartition("\n\n")[2].strip("\n").split("\n")
         return any(_line_fits(line, k, body_of(note)) for line in lines for k in self.public_keys())
 
+    @property
+    def ring(self) -> Keyring:
+        """The key file."""
+        return self._keyring
+
     def rotate(self) -> str:
         """Sign with a new key from now on; its note is signed by the old key and by itself. Returns the public key."""
         old, now = self._keys(), self._now()
         added = self._make(old[0]["name"], now)
-        self._note(len(old), added, [old[-1], added], now)
+        added["note"] = self._note(len(old), added, [old[-1], added], now)
         self._keyring.add_signing(added)
+        self._keys()
         return added["public"]
 
+    def retire(self) -> int:
+        """Destroy all private keys but the newest; returns how many. What they signed stays good."""
+        self._keys()
+        return self._keyring.retire_signing(split_notes(_text(self._folder / KEY_NOTES)))
+
     def _keys(self) -> list[dict[str, str]]:
+        """All keys; whatever is missing at the end of the file of their notes is there afterwards."""
         found = self._keyring.signing()
         if not found:
             first = self._make(f"signoff-{os.urandom(4).hex()}", self._now())
             self._keyring.add_signing(first)
             found = self._keyring.signing()
-        if not (self._folder / KEY_NOTES).exists():
-            for number, key in enumerate(found):
-                by = [found[number - 1], key] if number else [key]
-                self._note(number, key, by, datetime.fromisoformat(key["at"]))
+        for number in range(len(split_notes(_text(self._folder / KEY_NOTES))), len(found)):
+            key, by = found[number], found[max(0, number - 1) : number + 1]
+            note = key.get("note") or self._note(number, key, by, datetime.fromisoformat(key["at"]))
+            append(self._folder / KEY_NOTES, note + "\n")
         return found
 
     def _make(self, name: str, now: datetime) -> dict[str, str]:
@@ -93,9 +105,9 @@ class Signer:
         public = public_key(name, private.public_key().public_bytes_raw())
         return {"name": name, "private": raw, "public": public, "at": now.isoformat()}
 
-    def _note(self, number: int, key: dict[str, str], by: list[dict[str, str]], now: datetime) -> None:
+    def _note(self, number: int, key: dict[str, str], by: list[dict[str, str]], now: datetime) -> str:
         body = f"signoff key\n{number}\n{key['public']}\ntime {now.isoformat()}\n"
-        append(self._folder / KEY_NOTES, f"{body}\n{''.join(self._line(k, body) for k in by)}\n")
+        return f"{body}\n{''.join(self._line(k, body) for k in by)}"
 
     def _line(self, key: dict[str, str], body: str) -> str:
         private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["private"]))

@@ -1,6 +1,9 @@
 """Keys that are not in the database: one file, readable by its owner only.
 
 `{"tenants": {tenant: {"current": id, "keys": {id: base64}}}, "signing": [{"name", "private", "public", "at"}]}`
+
+Beside its keys a tenant has `made` and `retired`, the times of each by id; a signing key has its signed `note`,
+and when it is retired an empty `private` and the time.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +74,7 @@ class Keyring:
             def drop(content: dict[str, Any]) -> None:
                 for key in old:
                     content["tenants"][tenant]["keys"].pop(key, None)
+                    content["tenants"][tenant].setdefault("retired", {})[key] = _now()
 
             self._change(drop)
             return len(old)
@@ -84,6 +89,34 @@ class Keyring:
         """Sign with this key from now on."""
         with self._lock:
             self._change(lambda content: content["signing"].append(key))
+
+    def retire_signing(self, notes: list[str]) -> int:
+        """Destroy all private signing keys but the newest; returns how many. `notes` are those of all keys."""
+
+        def retire(content: dict[str, Any]) -> None:
+            for key, note in zip(content["signing"], notes, strict=False):
+                key.setdefault("note", note)
+            for key in content["signing"][:-1]:
+                if key["private"]:
+                    key.update(private="", retired=_now())
+
+        with self._lock:
+            self._refresh()
+            count = sum(bool(k["private"]) for k in self._content["signing"][:-1])
+            self._change(retire)
+            return count
+
+    def listed(self, tenant: str) -> list[dict[str, str]]:
+        """{"id", "state", "made", "retired"} of a tenant's keys, also those that were destroyed; oldest first."""
+        with self._lock:
+            self._refresh()
+            own = self._content["tenants"].get(tenant, {"current": "", "keys": {}})
+        made, retired = own.get("made", {}), own.get("retired", {})
+        found = []
+        for key in [*retired, *own["keys"]]:
+            state = "retired" if key in retired else "current" if key == own["current"] else "replaced"
+            found.append({"id": key, "state": state, "made": made.get(key, ""), "retired": retired.get(key, "")})
+        return found
 
     def _current_id(self, tenant: str) -> str:
         return str(self._content["tenants"][tenant]["current"])
@@ -122,8 +155,14 @@ class Keyring:
 
 def _add_key(content: dict[str, Any], tenant: str) -> None:
     own = content["tenants"].setdefault(tenant, {"current": "", "keys": {}})
-    own["current"] = f"k{len(own['keys']) + 1}-{os.urandom(4).hex()}"
+    count = len(own["keys"]) + len(own.get("retired", {}))
+    own["current"] = f"k{count + 1}-{os.urandom(4).hex()}"
+    own.setdefault("made", {})[own["current"]] = _now()
     own["keys"][own["current"]] = base64.b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextmanager

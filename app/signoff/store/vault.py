@@ -17,6 +17,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from signoff.errors import NotFound, StoreFault
+from signoff.store.keyring import Keyring
 from signoff.store.times import from_micros
 
 SEALED = 1
@@ -112,6 +113,11 @@ class Vault:
 
     def __init__(self, keys: Keys | None = None) -> None:
         self._keys = keys
+
+    @property
+    def ring(self) -> Keyring | None:
+        """The key file, where there is one."""
+        return self._keys if isinstance(self._keys, Keyring) else None
 
     def can_open(self, key_id: str) -> bool:
         """Whether secrets wrapped by that key could be read; False where there are no keys at all."""

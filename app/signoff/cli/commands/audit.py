@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +13,18 @@ import typer
 
 from signoff.cli.commands import retention
 from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, load_settings
-from signoff.cli.output import explains_errors, print_json, say
+from signoff.cli.output import explains_errors, print_json, print_table, say
+from signoff.engine.key_queries import keys_document
 from signoff.errors import InvalidInput
 from signoff.interchange import verifier as offline
 from signoff.interchange.audit_csv import all_runs, audit_csv
 from signoff.interchange.evidence_page import evidence_page
-from signoff.wiring import open_keyring, open_signer
+from signoff.wiring import open_signer
 
 app = typer.Typer(no_args_is_help=True, help="Export evidence, check it, erase content, and look after the keys.")
 app.add_typer(retention.app, name="retention")
+WAIT_S = 60.0
+LOOK_S = 0.1
 Run = Annotated[str, typer.Argument(help="Id of the run, r-….")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept.")]
 
@@ -110,21 +114,37 @@ def show_key(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
 @explains_errors
 def rotate(
     signing: Annotated[bool, typer.Option("--signing", help="The key that signs checkpoints.")] = False,
+    reason: Reason = "",
     login: As = "",
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Make new keys: the tenant's key, with which every run's secret is wrapped anew, or the signing key."""
-    settings = load_settings(data)
+    what = "signing" if signing else "tenant"
     with connected(data) as signoff:
-        signoff.do("rotate_keys", actor(login), TENANT, what="signing" if signing else "tenant")
-        if signing:
-            say(open_signer(settings).rotate())
-            return
-        keys = open_keyring(settings)
-        made = keys.rotate(TENANT)
-        while signoff.do("rewrap_keys", actor(login), TENANT, key_id=made)["left"]:
-            pass
-        say(f"{made} is the key now; {keys.drop_old(TENANT)} old keys were destroyed.")
+        signoff.do("rotate_keys", actor(login), TENANT, what=what, reason=reason)
+        until = time.monotonic() + WAIT_S
+        while what in signoff.queries.keys.under_way(TENANT):
+            if time.monotonic() > until:
+                say("It goes on in the background; `signoff audit keys` tells when it is done.")
+                return
+            time.sleep(LOOK_S)
+        found = [k for k in signoff.queries.keys.listed(TENANT) if k.what == what]
+    say(f"{found[0].id} is the key now; {sum(k.state == 'retired' for k in found)} old keys were destroyed so far.")
+
+
+@app.command("keys")
+@explains_errors
+def show_keys(data: Data = DEFAULT_DATA, as_json: Json = False) -> None:
+    """List the keys with their state, age and use; what they are stays in the key file."""
+    with connected(data) as signoff:
+        told, found = keys_document(signoff.queries.keys, TENANT), signoff.queries.keys.listed(TENANT)
+    if as_json:
+        print_json(told)
+        return
+    rows = [(k.what, k.id, k.state, k.made_at, k.age_days, k.used_by) for k in found]
+    print_table(("kind", "key", "state", "made (UTC)", "days", "wraps"), rows, "There are no keys.")
+    for what in told["under_way"]:
+        say(f"The {what} key is being replaced.")
 
 
 @app.command()

@@ -20,7 +20,8 @@ class Reader:
         self._engine = engine
         self._dialect = dialect_of(engine)
         self._single = self._dialect.for_statements(engine)
-        self.bodies = Bodies(vault or Vault(), self.rows)
+        self.vault = vault or Vault()
+        self.bodies = Bodies(self.vault, self.rows)
 
     def rows(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query.
