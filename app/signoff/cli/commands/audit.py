@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Annotated
@@ -127,7 +128,7 @@ def rotate(
             if time.monotonic() > until:
                 say("It goes on in the background; `signoff audit keys` tells when it is done.")
                 return
-            time.sleep(LOOK_S)
+            threading.Event().wait(LOOK_S)
         found = [k for k in signoff.queries.keys.listed(TENANT) if k.what == what]
     say(f"{found[0].id} is the key now; {sum(k.state == 'retired' for k in found)} old keys were destroyed so far.")
 
