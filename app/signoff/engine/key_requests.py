@@ -11,7 +11,7 @@ from signoff.core.rejection import Rejection
 from signoff.engine.auditing import audit
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.signing import sign_in_of
-from signoff.errors import Conflict, InvalidInput
+from signoff.errors import InvalidInput
 from signoff.store import rotation as s
 from signoff.store.times import to_micros
 
@@ -30,7 +30,6 @@ def rotate_keys(tx: Transaction, r: Request) -> Answer:
 
     Raises:
         InvalidInput: there is no such kind of key, no reason, or no key file.
-        Conflict: that is under way already.
     """
     what, reason = str(r.args.get("what") or ""), str(r.args.get("reason") or "").strip()[:1000]
     if what not in s.KINDS:
@@ -49,7 +48,7 @@ def rotate_keys(tx: Transaction, r: Request) -> Answer:
     if ring is None:
         raise InvalidInput("There is no key file, so there are no keys to replace.", remedy="Name the data folder.")
     if s.find_wish(tx.journal, r.tenant, what) is not None:
-        raise Conflict(f"A new {what} key is being made already.", code="under_way", remedy="Wait until it is done.")
+        return ok(what=what, created=False)  # two clicks make one key
     old = ring.current(r.tenant)[0] if what == "tenant" else str(len(ring.signing()))
     wish = s.Wish(r.tenant, what, old, r.actor.id, to_micros(tx.now))
 
@@ -58,7 +57,7 @@ def rotate_keys(tx: Transaction, r: Request) -> Answer:
         audit(tx, r, what, reason)
 
     tx.direct(write)
-    return ok(what=what, replaces=old if what == "tenant" else "")
+    return ok(what=what, created=True)
 
 
 def rewrap_keys(tx: Transaction, r: Request) -> Answer:

@@ -31,8 +31,8 @@ def key_number(name: str, public: bytes) -> bytes:
 
 
 def split_notes(text: str) -> list[str]:
-    """The notes of a file."""
-    parts = text.split("\n\n")
+    """The whole notes of a file; one whose end was not written is none."""
+    parts = text.split("\n\n")[:-1]
     return [f"{body}\n\n{signatures}\n" for body, signatures in zip(parts[0::2], parts[1::2], strict=False)]
 
 
@@ -174,7 +174,7 @@ def append(path: Path, text: str) -> None:
 
 def _text(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
             return file.read()
     except FileNotFoundError:
         return ""

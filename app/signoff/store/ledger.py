@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 ZERO = "0" * 64
 ERASED_KIND = "content_erased"
 WITHHELD = "The message is encrypted; the run shows it."
+REWRAPPED = 500
+"""So many secrets are wrapped anew in one commit."""
 GONE = b"\x01"
 """Stands where a body was erased: like a ciphertext, but of a run that has no secret any more."""
 _FIND = "SELECT secret, key_id, sealed, erased_at, erased_by, reason FROM run_key WHERE run=?"
@@ -230,15 +232,15 @@ class Ledger:
         self._journal.write("INSERT INTO tenant_key(tenant, secret, key_id) VALUES (?,?,?)", row)
         return RunCipher(tenant, "", secret)
 
-    def rewrap(self, tenant: str, key_id: str, limit: int = 500) -> int:
-        """Wrap the secrets of at most `limit` runs with the tenant's current key; returns how many are left.
+    def rewrap(self, tenant: str, key_id: str) -> int:
+        """Wrap the secrets of at most `REWRAPPED` runs with the tenant's current key; returns how many are left.
 
         Raises:
             InvalidInput: the current key is another one than `key_id`.
         """
         where = "FROM run_key k JOIN run r ON r.id = k.run WHERE r.tenant=? AND k.key_id <> ? AND k.secret IS NOT NULL"
         rows = self._journal.rows(
-            f"SELECT k.run, r.public_id, k.secret, k.key_id {where} LIMIT ?", (tenant, key_id, limit)
+            f"SELECT k.run, r.public_id, k.secret, k.key_id {where} LIMIT ?", (tenant, key_id, REWRAPPED)
         )
         mine = "SELECT secret, key_id FROM tenant_key WHERE tenant=? AND key_id <> ?"
         for wrapped, old in self._journal.rows(mine, (tenant, key_id)):
