@@ -53,6 +53,7 @@ def _never_ready(table: TaskTable) -> list[int]:
         for target in slots:
             left[target] -= 1
     reached = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
+    reach = reached.append
     for slot in reached:  # grows while it is read
         targets = after[slot]
         if targets is not None:
@@ -60,11 +61,12 @@ def _never_ready(table: TaskTable) -> list[int]:
                 count = left[target] - 1
                 left[target] = count
                 if not count and state[target] == PENDING:
-                    reached.append(target)
-        for target in optional_after.get(slot, ()) if optional_after else ():
-            left[target] -= 1
-            if not left[target] and state[target] == PENDING:
-                reached.append(target)
+                    reach(target)
+        if optional_after and slot in optional_after:
+            for target in optional_after[slot]:
+                left[target] -= 1
+                if not left[target] and state[target] == PENDING:
+                    reach(target)
     if len(reached) == sum(state.count(code, 0, size) for code in (PENDING, READY, RUNNING)):
         return []
     return [slot for slot in range(size) if left[slot] > 0 and state[slot] == PENDING]

@@ -44,6 +44,30 @@ class TaskTable:
         unknown: number of ids that tasks require and nobody submitted yet.
     """
 
+    __slots__ = (
+        "after",
+        "blocked_via",
+        "capacity",
+        "cause",
+        "dependencies",
+        "error",
+        "generation",
+        "ids",
+        "index",
+        "missing",
+        "optional",
+        "optional_after",
+        "optional_awaited",
+        "previous",
+        "result",
+        "retired",
+        "since",
+        "size",
+        "state",
+        "unknown",
+        "work",
+    )
+
     def __init__(self) -> None:
         self.size = 0
         self.capacity = 0
