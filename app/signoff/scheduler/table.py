@@ -227,7 +227,7 @@ def with_target(targets: Several, slot: int) -> Several:
     if isinstance(targets, list):
         targets.append(slot)
         return targets
-    return (*targets, slot) if len(targets) < FEW else [*targets, slot]
+    return targets + (slot,) if len(targets) < FEW else [*targets, slot]
 
 
 def without_target(targets: Targets, slot: int) -> Targets:
