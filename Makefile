@@ -36,7 +36,7 @@ demo: setup ## the product with demo people and running work, in your browser
 	@.venv/bin/signoff demo $(ARGS)
 
 test: setup-browser ## the whole default suite, real browser included
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m tests $(ARGS)
 
 test-all: setup-browser ## the slow tests too
 	@$(PY) -m pytest -m "" $(ARGS)
