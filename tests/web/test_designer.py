@@ -91,6 +91,7 @@ def test_a_process_is_drawn_configured_saved_and_published(visit: Visitors, offi
     ada.get_by_role("menuitem", name="managers").or_(ada.get_by_role("option", name="managers")).click()
     ada.get_by_role("listbox").press("Escape")
     expect(ada.get_by_role("listbox")).to_have_count(0)
+    expect(ada.get_by_text("Nobody is asked")).to_have_count(0)
     problem.click()
     expect(ada.get_by_label("Label")).to_have_value("Book the train")
     ada.locator(".react-flow__pane").click(position={"x": 300, "y": 40})

@@ -27,7 +27,7 @@ from signoff.web.parts.canvas import Canvas
 from signoff.web.parts.inspector import Edit, Pointer, definition_panel, edge_panel, step_panel
 from signoff.web.parts.markup import Safe, heading, link, notice
 from signoff.web.parts.panes import html, wrap
-from signoff.web.parts.problems import problem_list
+from signoff.web.parts.problems import ProblemList
 from signoff.web.shell import frame
 from signoff.web.site import Visitor
 
@@ -71,7 +71,7 @@ class _Designer:
         self.pointer = Pointer("")
         self.head, self.said = html(), html("", margin=(8, 0, 0, 0))
         self.panel = pn.Column(margin=0, styles=PANEL_STYLES)
-        self.listed = pn.Column(sizing_mode="stretch_width", margin=(10, 0, 0, 0))
+        self.listed = ProblemList(self._show_problem)
         self.keeper = DraftKeeper(visitor, draft, sheet, self.say)
         self.changes = ChangesPane(visitor, draft.name)
         self.trial = TrialDesk(visitor, self._tried, self.say)
@@ -112,7 +112,7 @@ class _Designer:
         tools = [*self.adders, self.undo, self.redo, self.arrange, self.delete, self.trial.button, *ends]
         left = pn.Column(
             self.canvas.graph,
-            self.listed,
+            self.listed.column,
             self.changes.pane,
             margin=0,
             styles={"flex": "3 1 540px", "min-width": "0", "max-width": "100%"},
@@ -179,7 +179,7 @@ class _Designer:
         self.head.object = heading(
             Safe(label(d.title)), crumb=crumb, side=Safe(f'<span class="soft small">{len(d.steps)} of 20 steps</span>')
         )
-        self.listed[:] = [problem_list(self.problems, self._show_problem)]
+        self.listed.show(self.problems)
         self.changes.show(d)
         self.undo.disabled, self.redo.disabled = not self.line.can_undo, not self.line.can_redo
         self.save.disabled = not unsaved

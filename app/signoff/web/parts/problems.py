@@ -16,8 +16,29 @@ from signoff.web.parts.panes import html
 MAX_SHOWN = 40
 
 
-def problem_list(problems: Sequence[Problem], choose: Callable[[Problem], None]) -> Any:
-    """The list, with a line that sums it up."""
+class ProblemList:
+    """The list, with a line that sums it up.
+
+    A line stays the same button while its problem stays, so that a click that falls into an update finds it.
+    """
+
+    def __init__(self, choose: Callable[[Problem], None]) -> None:
+        self._choose = choose
+        self._sum = html(Safe(""), margin=(0, 0, 4, 0))
+        self._lines: dict[Problem, Any] = {}
+        self.column = pn.Column(self._sum, sizing_mode="stretch_width", margin=(10, 0, 0, 0), css_classes=["problems"])
+
+    def show(self, problems: Sequence[Problem]) -> None:
+        """Show these, in their order."""
+        self._sum.object = _summed_up(problems)
+        shown = list(dict.fromkeys(problems))[:MAX_SHOWN]
+        self._lines = {p: self._lines.get(p) or _line(p, self._choose) for p in shown}
+        lines = [self._sum, *self._lines.values()]
+        if self.column.objects != lines:
+            self.column.objects = lines
+
+
+def _summed_up(problems: Sequence[Problem]) -> Safe:
     wrong = sum(p.severity == "error" for p in problems)
     hints = len(problems) - wrong
     if not problems:
@@ -30,14 +51,7 @@ def problem_list(problems: Sequence[Problem], choose: Callable[[Problem], None])
             f"{words}. {'Mend the problems before publishing.' if wrong else 'It can be published.'}",
             "warning",
         )
-    said = Safe(f'<div class="notice {"error" if wrong else kind}" role="status" aria-live="polite">{esc(words)}</div>')
-    return pn.Column(
-        html(said, margin=(0, 0, 4, 0)),
-        *(_line(p, choose) for p in problems[:MAX_SHOWN]),
-        sizing_mode="stretch_width",
-        margin=0,
-        css_classes=["problems"],
-    )
+    return Safe(f'<div class="notice {"error" if wrong else kind}" role="status" aria-live="polite">{esc(words)}</div>')
 
 
 def _line(problem: Problem, choose: Callable[[Problem], None]) -> Any:
