@@ -13,7 +13,7 @@ BENCH_ENV := SIGNOFF_BENCH_PEER_PY="$(CURDIR)/$(PEER_PY)"
 ARGS ?=
 MINUTES ?= 30
 
-.PHONY: help setup setup-browser setup-bench python demo test test-all bench bench-scheduler campaign check format docs lock clean
+.PHONY: help setup setup-browser setup-bench python demo test test-all bench bench-large bench-scheduler campaign check format docs lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -43,6 +43,9 @@ test-all: setup-browser ## the slow tests too
 
 bench: setup-bench ## measurements against peers (prints ratios)
 	@$(BENCH_ENV) $(PY) -m tests.bench $(ARGS)
+
+bench-large: setup ## what a thousand to a million waiting runs cost, and how soon the engine is back
+	@$(PY) -m tests.bench.large $(ARGS)
 
 bench-scheduler: setup-bench ## the in-memory scheduler against graphlib
 	@$(BENCH_ENV) $(PY) -m tests.bench.scheduler $(ARGS)

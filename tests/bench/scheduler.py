@@ -1,7 +1,7 @@
 """``python -m tests.bench.scheduler [--quick]``: the task scheduler beside graphlib, networkx and rustworkx.
 
-One run; every figure is the median of several processes, whose order is shuffled so that a busy minute of the
-machine hits everybody. Prints the table and writes it to ``assets/docs/benchmarks-scheduler.md``.
+One run; every figure is the median of several rounds, a process for each library in each. Prints the table and
+writes it to ``assets/docs/benchmarks-scheduler.md``.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ class Case(NamedTuple):
 type Results = dict[Case, dict[str, list[Sample]]]
 
 
-def plan(quick: bool) -> list[tuple[Case, str, int]]:
-    """What to measure and how often: (case, driver, repetitions)."""
-    jobs: list[tuple[Case, str, int]] = []
+def plan(quick: bool) -> list[tuple[Case, tuple[str, ...], int]]:
+    """What to measure and how often: (case, drivers of a round, rounds)."""
+    jobs: list[tuple[Case, tuple[str, ...], int]] = []
+    both, every = ("graphlib", "signoff"), tuple(driver for driver in DRIVERS if available(driver))
     for shape in SHAPES:
         for shuffled in (False, True):
-            case = Case(shape, 10_000 if quick else 100_000, shuffled)
-            jobs += [(case, driver, 3 if quick else 5) for driver in DRIVERS]
+            jobs.append((Case(shape, 10_000 if quick else 100_000, shuffled), every, 3 if quick else 5))
             if not quick:
-                big = Case(shape, 1_000_000, shuffled)
-                jobs += [(big, driver, 3) for driver in ("graphlib", "signoff")]
-    small = [size for size in FLAT_SIZES if size < 100_000]
-    jobs += [(Case("layered", size, False), driver, 5) for size in small for driver in ("graphlib", "signoff")]
-    return [job for job in jobs if available(job[1])]
+                jobs.append((Case(shape, 1_000_000, shuffled), both, 5))
+    known = {case for case, *_ in jobs}
+    flat = [Case("layered", size, False) for size in FLAT_SIZES if size < 100_000]
+    return [*jobs, *((case, both, 5) for case in flat if case not in known)]
 
 
 def run(quick: bool) -> Results:
-    """Measure everything, in a random order."""
-    jobs = [(case, driver) for case, driver, count in plan(quick) for _ in range(count)]
-    random.Random(0).shuffle(jobs)
+    """Measure everything: the rounds in a random order, the drivers of a round one right after the other."""
+    dice = random.Random(0)
+    rounds = [(case, drivers) for case, drivers, count in plan(quick) for _ in range(count)]
+    dice.shuffle(rounds)
     results: Results = defaultdict(lambda: defaultdict(list))
-    for number, (case, driver) in enumerate(jobs):
-        results[case][driver].append(measure(driver, *case))
+    for number, (case, drivers) in enumerate(rounds):
+        for driver in dice.sample(drivers, len(drivers)):
+            results[case][driver].append(measure(driver, *case))
         if sys.stderr.isatty():
-            print(f"\r{number + 1}/{len(jobs)}", end="", file=sys.stderr, flush=True)
+            print(f"\r{number + 1}/{len(rounds)}", end="", file=sys.stderr, flush=True)
     return results
 
 
@@ -69,9 +70,13 @@ def middle(samples: list[Sample]) -> Sample:
     return Sample(*(statistics.median(values) for values in zip(*samples, strict=True)))
 
 
-def ratio(ours: float, base: float) -> float:
-    """Quotient; not a number where a small graph did not move the peak."""
-    return ours / base if base else float("nan")
+def ratio(ours: list[Sample], base: list[Sample], of: str) -> float:
+    """Median of the quotients of each round: what disturbs the machine for a while disturbs both of a round.
+
+    Not a number where a small graph did not move the peak.
+    """
+    pairs = zip(ours, base, strict=True)
+    return statistics.median(getattr(a, of) / getattr(b, of) if getattr(b, of) else float("nan") for a, b in pairs)
 
 
 def compared(results: Results) -> list[Case]:
@@ -81,8 +86,7 @@ def compared(results: Results) -> list[Case]:
 
 def case_table(case: Case, drivers: dict[str, list[Sample]]) -> list[str]:
     """One table: seconds, ratio to graphlib, memory, ratio to graphlib."""
-    base = middle(drivers["graphlib"])
-    base_total = statistics.median(sample.total_s for sample in drivers["graphlib"])
+    base = drivers["graphlib"]
     lines = [
         f"### {case.title}",
         "",
@@ -95,7 +99,8 @@ def case_table(case: Case, drivers: dict[str, list[Sample]]) -> list[str]:
             total = statistics.median(one.total_s for one in drivers[driver])
             lines.append(
                 f"| {driver} | {sample.build_s * 1e3:.0f} | {sample.drain_s * 1e3:.0f} | {total * 1e3:.0f} "
-                f"| {total / base_total:.2f} | {sample.peak_mib:.0f} | {ratio(sample.peak_mib, base.peak_mib):.2f} |"
+                f"| {ratio(drivers[driver], base, 'total_s'):.2f} | {sample.peak_mib:.0f} "
+                f"| {ratio(drivers[driver], base, 'peak_mib'):.2f} |"
             )
     return [*lines, ""]
 
@@ -107,8 +112,7 @@ def goal_table(results: Results) -> list[str]:
         drivers = results[case]
         goal = GOAL_SHUFFLED if case.shuffled else GOAL_IN_ORDER
         base, ours = drivers["graphlib"], drivers["signoff"]
-        time_ratio = statistics.median(s.total_s for s in ours) / statistics.median(s.total_s for s in base)
-        memory = ratio(middle(ours).peak_mib, middle(base).peak_mib)
+        time_ratio, memory = ratio(ours, base, "total_s"), ratio(ours, base, "peak_mib")
         missed = [name for name, bad in (("time", time_ratio > goal), ("memory", memory > GOAL_MEMORY)) if bad]
         verdict = "yes" if not missed else f"no: {', '.join(missed)}"
         lines.append(f"| {case.title} | {time_ratio:.2f} ({goal}) | {memory:.2f} ({GOAL_MEMORY}) | {verdict} |")
@@ -144,7 +148,8 @@ def report(results: Results) -> str:
     lines = [
         "# Task scheduler: measured",
         "",
-        "Written by `make bench-scheduler`; do not edit. Medians of 5 processes (3 for a million tasks), interleaved.",
+        "Written by `make bench-scheduler`; do not edit. Medians of 5 rounds, in each of which every library",
+        "runs once, in a process of its own; ratios are medians of the ratios of a round.",
         machine(),
         "",
         "`signoff` is `TaskScheduler(timings=False)` with everything else on: states, generations, lock, stable order,",

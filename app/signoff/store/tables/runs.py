@@ -29,7 +29,7 @@ class RunTable(SQLModel, table=True):
         CheckConstraint(_one_of("status", RunStatus)),
         Index("run_by_change", "tenant", "changed_at", "id"),
         Index("run_by_status", "tenant", "status", "changed_at", "id"),
-        Index("run_by_version", "version_id", "status"),
+        Index("run_by_version", "version_id", "status", "changed_at", "id"),
         Index("run_by_parent", "parent", sqlite_where=text("parent <> ''"), postgresql_where=text("parent <> ''")),
     )
 
