@@ -83,7 +83,7 @@ def questions(settings: Settings) -> list[float]:
         engine.process([Request("withdraw", "", worker, {}, lambda answer: None, origin="worker")])
 
     def scan() -> None:
-        assert list_due(reading, to_micros(utc_now()), 256) == []
+        assert (due := list_due(reading, to_micros(utc_now()), 256)) == [], due[:2]
         next_due(reading)
 
     asked = queries.list_runs(TENANT, definition="asked", limit=1).items[0].run_id
