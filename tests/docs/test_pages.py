@@ -80,16 +80,16 @@ def test_the_activity_of_the_readme_can_be_registered() -> None:
 
 
 def test_roles_and_limits_that_the_docs_name_are_those_of_the_code() -> None:
-    from signoff.engine import people_requests
+    from signoff.engine import braking, people_requests
     from signoff.engine.permissions import ROLES
     from signoff.store.bodies import MAX_BODY_BYTES
 
     operations = (ROOT / "assets" / "docs" / "operations.md").read_text("utf-8")
     assert set(re.findall(r"--role (?:[a-z]+=)?([a-z]+)\b(?!=)", operations)) <= set(ROLES)
     limits = (
-        people_requests.MAX_FAILURES,
-        people_requests.MAX_FAILURES_PER_LOGIN,
-        people_requests.MAX_FAILURES_PER_ADDRESS,
+        braking.MAX_FAILURES,
+        braking.MAX_FAILURES_PER_LOGIN,
+        braking.MAX_FAILURES_PER_ADDRESS,
     )
     assert f"{people_requests.SESSION_HOURS} hours; {limits[0]} failed" in operations
     assert f"({limits[1]} per login, {limits[2]} per address)" in operations

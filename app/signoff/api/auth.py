@@ -13,7 +13,7 @@ from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.engine.permissions import who_may, words_of
 from signoff.engine.views import Person
-from signoff.errors import Forbidden, NotSignedIn
+from signoff.errors import Forbidden, NotSignedIn, Unavailable
 
 bearer = HTTPBearer(auto_error=False, description="The token answered by POST /api/session.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
@@ -33,11 +33,25 @@ def caller(request: Request, credentials: Credentials) -> Person:
     if person is None:
         if credentials:
             limits.bad_bearer(address)
+            _note_bad_bearer(signoff, address)
         raise NotSignedIn("This needs a valid bearer token.", remedy="Get one with POST /api/session.")
     if person.token and not signoff.queries.is_used_lately(person.tenant, person.token, NOTED_S):
         face = signoff.with_token(person.token)
         face.do("touch_token", actor_of(person), person.tenant, id=person.token)
     return person
+
+
+def _note_bad_bearer(signoff: Signoff, address: str) -> None:
+    """Count it in the store, together with those that came to other web processes.
+
+    Raises:
+        Unavailable: `too_many` came from this address.
+    """
+    try:
+        signoff.do("bad_bearer", Actor("system", "web", channel="api"), "", address=address)
+    except Unavailable as error:
+        if error.code == "too_many":
+            raise
 
 
 Caller = Annotated[Person, Depends(caller)]

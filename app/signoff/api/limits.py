@@ -1,7 +1,8 @@
 """How often one caller may ask for what costs much, and how often an address may come with a bad bearer.
 
-In memory and per process: a brake against loops and guessing, no accounting. It looks the same for things that exist
-and things that do not.
+In memory and per process: a brake against loops, no accounting. What guesses is counted in the store besides
+(`engine.braking`); this one keeps a flood from becoming as many writes. It looks the same for things that exist and
+things that do not.
 """
 
 from __future__ import annotations

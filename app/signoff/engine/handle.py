@@ -13,6 +13,7 @@ from signoff.engine import (
     absence_requests,
     access_requests,
     audit_requests,
+    braking,
     bulk_requests,
     definition_requests,
     file_requests,
@@ -48,7 +49,7 @@ ENGINE_REQUESTS = frozenset(
     {"lease", "expire_lease", "fire_timer", "delivered", "seal", "prune_runs", "rotation_done", "write_letter",
      "letter_sent", "letter_failed"}
 )  # fmt: skip
-OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out"})
+OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out", "bad_bearer"})
 SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
 """Faults of the store that a caller is told in their own words."""
 NEVER_KEPT = frozenset({"sign_in", "sign_in_oidc", "create_token"})
@@ -64,12 +65,12 @@ class Engine:
         self._now = now
         self._plans = PlanCache(self._load_plan)
         self._warm = RunCache()
-        self._guesses = people_requests.Guesses()
         self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
         self._usage = Usage(journal)
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
             **run_requests.HANDLERS,
             **absence_requests.HANDLERS,
+            **braking.HANDLERS,
             **signal_requests.HANDLERS,
             **worker_requests.handlers(self.dispatcher),
             **notice_requests.HANDLERS,
@@ -79,7 +80,7 @@ class Engine:
             **audit_requests.HANDLERS,
             **retention_requests.HANDLERS,
             **key_requests.HANDLERS,
-            **people_requests.handlers(self._guesses),
+            **people_requests.HANDLERS,
             **access_requests.HANDLERS,
             **oidc_requests.HANDLERS,
             **file_requests.HANDLERS,
@@ -119,7 +120,6 @@ class Engine:
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
         caches = self._plans, self._warm
         tx = Transaction(self.journal, *caches, self.dispatcher, self._directories, self._usage, self._now())
-        tx.guesses = self._guesses
         try:
             self._usage.prepare()
             for request in requests:

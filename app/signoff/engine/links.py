@@ -17,6 +17,7 @@ from signoff.core.standing_in import delegation_of
 from signoff.core.states import RunState
 from signoff.core.wording import clock
 from signoff.engine.auditing import audit_alone
+from signoff.engine.braking import check_failures, link_names, note_failure
 from signoff.engine.request import Request, ok, refused
 from signoff.engine.transaction import Transaction, required
 from signoff.errors import NotFound
@@ -91,10 +92,14 @@ def _known(tx: Transaction, r: Request, token: str) -> Link:
 
     Raises:
         NotFound: there is none in this tenant; the attempt is recorded.
+        Unavailable: this person tried too many that do not exist.
     """
+    names = link_names(r.tenant, r.actor.id.casefold())
+    check_failures(tx, names, "links that do not exist")
     link = find_link(tx.journal, token) if 0 < len(token) <= 200 else None
     if link is None or link.tenant != r.tenant:
         message = "There is no such link."
+        note_failure(tx, names)
         audit_alone(tx, r, "", message, action="open_link", outcome="refused")
         raise NotFound(message, code="unknown_link", remedy=_INBOX)
     return link

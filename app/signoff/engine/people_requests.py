@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -13,11 +12,12 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from signoff.core.commands import CheckApprovers
 from signoff.core.states import Actor
-from signoff.engine.auditing import audit
+from signoff.engine.auditing import audit, audit_alone
+from signoff.engine.braking import check_failures, guessed_names, note_failure
 from signoff.engine.permissions import ROLES
 from signoff.engine.request import Request, ok
 from signoff.engine.transaction import Transaction, required
-from signoff.errors import InvalidInput, NotSignedIn, Unavailable
+from signoff.errors import InvalidInput, NotSignedIn
 from signoff.store import access
 from signoff.store import people as p
 from signoff.store.times import to_micros
@@ -25,10 +25,6 @@ from signoff.store.times import to_micros
 Answer = dict[str, Any]
 SESSION_HOURS = 12
 KINDS = ("person", "service")
-MAX_FAILURES = 8
-MAX_FAILURES_PER_LOGIN = 40
-MAX_FAILURES_PER_ADDRESS = 100
-WINDOW = timedelta(minutes=5)
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _DUMMY = _hasher.hash("nobody has this password")
@@ -48,69 +44,16 @@ def password_fits(password_hash: str | None, password: str) -> bool:
     return bool(good) and password_hash is not None
 
 
-class Guesses:
-    """Failed sign-ins of the last minutes: of a login from one address, of a login, and of an address.
-
-    The first limit is the strict one, so that a stranger can lock out neither a person nor everybody behind
-    the same address.
-    """
-
-    def __init__(self) -> None:
-        self._failures: dict[str, deque[datetime]] = defaultdict(deque)
-
-    def check(self, names: dict[str, int], now: datetime) -> None:
-        """Refuse where there were too many.
-
-        Raises:
-            Unavailable: with the time to wait; the same for logins that do not exist.
-        """
-        for name, most in names.items():
-            recent = self._failures[name]
-            while recent and recent[0] < now - WINDOW:
-                recent.popleft()
-            if len(recent) >= most:
-                wait = int((recent[0] + WINDOW - now).total_seconds()) + 1
-                raise Unavailable(
-                    "There were too many failed sign-ins.", code="too_many", remedy=f"Try again in {wait} seconds."
-                )
-            if not recent:
-                del self._failures[name]
-
-    def failed(self, names: Iterable[str], now: datetime) -> None:
-        """Remember a failure."""
-        for name in names:
-            self._failures[name].append(now)
-
-
-def guessed_names(login: str, address: str) -> dict[str, int]:
-    """What failures are counted under, and how many of each are too many."""
-    return {
-        f"both:{login} {address}": MAX_FAILURES,
-        f"login:{login}": MAX_FAILURES_PER_LOGIN,
-        f"address:{address}": MAX_FAILURES_PER_ADDRESS,
-    }
-
-
-def handlers(guesses: Guesses) -> dict[str, Callable[[Transaction, Request], Answer]]:
-    """Handlers by request name."""
-
-    def sign_in(tx: Transaction, r: Request) -> Answer:
-        return _sign_in(tx, r, guesses)
-
-    return {"sign_in": sign_in, "sign_out": sign_out, "save_person": save_person}
-
-
-def _sign_in(tx: Transaction, r: Request, guesses: Guesses) -> Answer:
+def sign_in(tx: Transaction, r: Request) -> Answer:
     """Answer with a new session secret; `context` is the hash that the given password was found to fit."""
     login, address = r.actor.id.casefold(), str(r.args.get("address") or "")
     names = guessed_names(login, address)
-    guesses.check(names, tx.now)
+    check_failures(tx, names)
     account = p.find_account(tx.journal, r.tenant, login)
     fits = account is not None and account.active and bool(r.context) and r.context == account.password_hash
     if account is None or not fits:
-        guesses.failed(names, tx.now)
-        audit(tx, r, login, "Wrong login or password.", outcome="refused")
-        tx.wrote_directly = True
+        note_failure(tx, names)
+        audit_alone(tx, r, login, "Wrong login or password.", outcome="refused")
         raise NotSignedIn("The login or the password is wrong.", remedy="Try again.")
     secret = secrets.token_urlsafe(32)
     expires = tx.now + timedelta(hours=SESSION_HOURS)
@@ -185,3 +128,10 @@ def _look_at_open_approvals(tx: Transaction, tenant: str, login: str) -> None:
     engine = Actor("system", "directory", "Directory", "engine")
     for run_id, step in p.list_open_approvals(tx.journal, tenant, login):
         tx.command(tenant, run_id, CheckApprovers(actor=engine, step=step))
+
+
+HANDLERS: dict[str, Callable[[Transaction, Request], Answer]] = {
+    "sign_in": sign_in,
+    "sign_out": sign_out,
+    "save_person": save_person,
+}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from signoff.core.states import SignIn
+from signoff.engine.braking import check_failures, guessed_names, note_failure
 from signoff.engine.links import Proofs
-from signoff.engine.people_requests import guessed_names
 from signoff.engine.request import Request
 from signoff.engine.transaction import Transaction
 from signoff.errors import Forbidden
@@ -30,10 +30,10 @@ def sign_in_of(tx: Transaction, r: Request) -> SignIn | None:
         return known
     login = r.actor.id.casefold()
     names = guessed_names(login, known.address if known else "")
-    tx.guesses.check(names, tx.now)
+    check_failures(tx, names)
     account = tx.directory(r.tenant)[1].get(login)
     if account is None or not given or given != account.password_hash:
-        tx.guesses.failed(names, tx.now)
+        note_failure(tx, names)
         raise Forbidden("The password is wrong; nothing was decided.", code="wrong_password", remedy="Try again.")
     if r.session:
         at = to_micros(tx.now)

@@ -67,7 +67,6 @@ class Transaction:
         self.out = Outbound()
         self.rows: Rows = journal.begin()
         self.wrote_directly = False
-        self.guesses: Any = None
         self._directory_changed: set[str] = set()
         self._plans = plans
         self._warm = warm

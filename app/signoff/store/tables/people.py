@@ -106,6 +106,17 @@ class SettingTable(SQLModel, table=True):
     value: str
 
 
+class FailureTable(SQLModel, table=True):
+    """A failed try of the last minutes, counted by the brakes. `name` is a hash of what it is counted under."""
+
+    __tablename__ = "failure"
+    __table_args__ = (Index("failure_by_name", "name", "at"), Index("failure_by_time", "at"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str
+    at: int
+
+
 class AuditTable(SQLModel, table=True):
     """What people did outside of runs, and what they were refused."""
 
