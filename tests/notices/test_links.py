@@ -14,6 +14,7 @@ import pytest
 from signoff.errors import NotFound, Refused
 from signoff.store.database import open_database
 from signoff.wiring import Settings, open_verifier
+from tests.counted import counted
 from tests.engine.office import TENANT, Clock, Office, ask, chain, person
 from tests.notices.mailing import BUY, by_link, mailing_office, mails, text_of, tokens, waiting
 from tests.notices.smtp import Mailbox, mail_server
@@ -165,7 +166,8 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def test_a_link_of_another_tenant_does_not_exist(office: Office, box: Mailbox) -> None:
+def test_a_link_of_another_tenant_does_not_exist(office: Office, box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor can it be told from one that nobody sent (security list, 10): the same work is done for both."""
     run_id = waiting(office)
     token = tokens(mails(office, box))["grace"]
     office.running.save_person("grace", roles=("approver",), tenant="other")
@@ -173,6 +175,14 @@ def test_a_link_of_another_tenant_does_not_exist(office: Office, box: Mailbox) -
         by_link(office, "grace", token, run_id, tenant="other")
     assert refused.value.code == "unknown_link"
     assert office.signoff.queries.find_link("other", token) is None
+    works = []
+    for given in ("y" * 43, token, "x" * 43):
+        with counted(monkeypatch) as work:
+            assert office.signoff.queries.find_link("other", given) is None
+            with pytest.raises(NotFound):
+                office.signoff.do("open_link", person("grace", "link"), "other", link=given)
+        works.append(work)
+    assert works[1] == works[2]
     with pytest.raises(NotFound):
         by_link(office, "grace", "x" * 43, run_id)
     assert office.evidence(run_id) == []

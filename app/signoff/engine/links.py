@@ -96,8 +96,8 @@ def _known(tx: Transaction, r: Request, token: str) -> Link:
     """
     names = link_names(r.tenant, r.actor.id.casefold())
     check_failures(tx, names, "links that do not exist")
-    link = find_link(tx.journal, token) if 0 < len(token) <= 200 else None
-    if link is None or link.tenant != r.tenant:
+    link = find_link(tx.journal, r.tenant, token) if 0 < len(token) <= 200 else None
+    if link is None:
         message = "There is no such link."
         note_failure(tx, names)
         audit_alone(tx, r, "", message, action="open_link", outcome="refused")

@@ -24,8 +24,8 @@ class NoticeQueries:
 
     def find_link(self, tenant: str, token: str) -> LinkView | None:
         """The link that a token stands for, whatever has become of it; None where it is none, or was altered."""
-        link = find_link(self._reader, token) if 0 < len(token) <= 200 else None
-        if link is None or link.tenant != tenant or not link.is_bound(token):
+        link = find_link(self._reader, tenant, token) if 0 < len(token) <= 200 else None
+        if link is None or not link.is_bound(token):
             return None
         expires = from_micros(link.expires_at)
         over = "expired" if expires <= self._now() else "open"

@@ -227,8 +227,8 @@ def retry_delivery(tx: Transaction, r: Request) -> Answer:
     reason = str(r.args.get("reason") or "").strip()
     if not reason:
         raise InvalidInput("Expected a reason to send a letter again.", code="no_reason", remedy="Say why.")
-    letter = find_delivery(tx.journal, required(r.args, "id", int))
-    if letter is None or letter.tenant != r.tenant:
+    letter = find_delivery(tx.journal, required(r.args, "id", int), r.tenant)
+    if letter is None:
         raise NotFound("There is no such letter.", remedy="Look into the list of letters.")
     if letter.status != "dead":
         raise InvalidInput(

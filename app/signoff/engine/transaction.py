@@ -108,8 +108,10 @@ class Transaction:
         Raises:
             NotFound: there is none with that id in the tenant.
         """
-        found = self.working.get(run_id) or self._warm.get(run_id) or self.journal.find_run(tenant, run_id)
-        if found is None or (tenant is not None and found[1] != tenant):
+        found = self.working.get(run_id) or self._warm.get(run_id)
+        if found is None or (tenant is not None and found[1] != tenant):  # foreign: the same path as missing
+            found = self.journal.find_run(tenant, run_id)
+        if found is None:
             raise no_such_run(run_id) if tenant is None else not_there(self.journal, tenant, run_id)
         return found
 

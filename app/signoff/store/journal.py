@@ -75,6 +75,7 @@ _FIND_RUN = (
     "SELECT r.id, r.version_id, r.sequence, r.tenant, r.snapshot, k.sealed FROM run r"
     " LEFT JOIN run_key k ON k.run = r.id WHERE r.public_id=?"
 )
+_FIND_OWN_RUN = f"{_FIND_RUN} AND r.tenant=?"
 _DATA_EVENTS = (
     "SELECT e.type, e.version, e.at, e.step, coalesce(e.data, p.data), e.seq FROM event e LEFT JOIN payload p"
     f" ON p.id = e.payload_id WHERE e.run=? AND e.type IN ({','.join('?' * len(DATA_EVENTS))}) ORDER BY e.seq"
@@ -214,8 +215,9 @@ class Journal:
 
     def find_run(self, tenant: str | None, public_id: str) -> tuple[RunKey, str, RunState] | None:
         """A run by its public id (within a tenant, where one is given): key, tenant, state from its snapshot."""
-        found = self.rows(_FIND_RUN, (public_id,))
-        if not found or (tenant is not None and found[0][3] != tenant):
+        own = tenant is not None
+        found = self.rows(_FIND_OWN_RUN, (public_id, tenant)) if own else self.rows(_FIND_RUN, (public_id,))
+        if not found:
             return None
         pk, version_id, sequence, owner, snapshot, sealed = found[0]
         return RunKey(pk, version_id, sequence, sensitive=bool(sealed)), owner, self._state(pk, snapshot)

@@ -85,14 +85,14 @@ _FIND = (
     "SELECT l.id, l.tenant, r.public_id, l.step, l.generation, l.round, l.login, l.actions, l.shown_digest,"
     " l.token_hash, l.issued_at, l.expires_at, l.binding, l.used_at, l.outcome, l.revoked_at, l.revoked,"
     " l.on_behalf_of, l.absence"
-    " FROM approval_link l JOIN run r ON r.id = l.run WHERE l.token_hash=?"
+    " FROM approval_link l JOIN run r ON r.id = l.run WHERE l.token_hash=? AND l.tenant=?"
 )
 assert len(fields(Link)) == _FIND.split(" FROM ")[0].count(",") + 1
 
 
-def find_link(store: _Rows, token: str) -> Link | None:
-    """The link that a token stands for, whatever has become of it."""
-    found = store.rows(_FIND, (hash_secret(token),))
+def find_link(store: _Rows, tenant: str, token: str) -> Link | None:
+    """The link of a tenant that a token stands for, whatever has become of it."""
+    found = store.rows(_FIND, (hash_secret(token), tenant))
     if not found:
         return None
     row = list(found[0])

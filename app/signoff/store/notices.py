@@ -54,9 +54,10 @@ def add_delivery(journal: Journal, run: int, letter: Delivery) -> None:
     )  # fmt: skip
 
 
-def find_delivery(journal: Journal, delivery: int) -> Delivery | None:
-    """A letter by its number."""
-    found = journal.rows(f"{_SELECT} WHERE d.id=?", (delivery,))
+def find_delivery(journal: Journal, delivery: int, tenant: str | None = None) -> Delivery | None:
+    """A letter by its number (within a tenant, where one is given)."""
+    own, values = (" AND d.tenant=?", (delivery, tenant)) if tenant is not None else ("", (delivery,))
+    found = journal.rows(f"{_SELECT} WHERE d.id=?{own}", values)
     return Delivery(*found[0]) if found else None
 
 
