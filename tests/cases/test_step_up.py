@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from signoff.connectors.oidc import OidcSettings, Provider
 from signoff.core.states import Actor
 from signoff.errors import Forbidden, Refused, Unavailable
 from signoff.web.app import create_app
@@ -141,12 +142,44 @@ def test_a_link_needs_it_as_well_and_is_not_used_up_by_a_refusal(tmp_path: Path)
 
 def test_a_provider_says_when_somebody_signed_in(office: Office, clock: Clock) -> None:
     args = {"issuer": "i", "subject": "s", "login": "olga", "roles": ["approver"], "groups": ["managers"]}
-    session = office.signoff.do("sign_in_oidc", Actor("person", "olga"), TENANT, **args)["session"]
+
+    def signed_in(**more: Any) -> Actor:
+        session = office.signoff.do("sign_in_oidc", Actor("person", "olga"), TENANT, **args, **more)["session"]
+        return Actor("person", "olga", "Olga", "web", office.signoff.queries.find_session(session).session_id)
+
+    signed_in()
     run_id, seen = asked(office)
-    me = office.signoff.queries.find_session(session)
-    actor = Actor("person", "olga", "Olga", "web", me.session_id)
-    office.signoff.decide(actor, TENANT, run_id, "manager", "approved", **seen)
+    now = int(clock.now.timestamp())
+    for told in ({}, {"credential_at": now - 3_600}):
+        with pytest.raises(Refused) as refused:
+            office.signoff.decide(signed_in(**told), TENANT, run_id, "manager", "approved", **seen)
+        assert refused.value.code == "confirm_identity"
+        assert "sign in again where you signed in" in refused.value.message
+    office.signoff.decide(signed_in(credential_at=now - 60), TENANT, run_id, "manager", "approved", **seen)
     assert recorded(office, run_id)[0]["method"] == "oidc"
+
+
+def test_pages_and_links_lead_to_the_provider_where_there_is_no_password(tmp_path: Path) -> None:
+    provider = Provider(OidcSettings("http://localhost:1", "c", "http://localhost:2"))
+    with mail_server() as box, mailing_office(tmp_path / "data", box) as office:
+        args = {"issuer": "i", "subject": "s", "login": "olga", "roles": ["approver"], "groups": ["managers"]}
+        args |= {"email": "olga@office.example"}
+        session = office.signoff.do("sign_in_oidc", Actor("person", "olga"), TENANT, **args)["session"]
+        run_id = waiting(office, BUY | {"input": [{"name": "amount", "type": "number"}]})
+        token = tokens(mails(office, box))["olga"]
+        settings = WebSettings(provider=provider)
+        web = TestClient(create_app(office.signoff, settings), base_url="http://localhost", follow_redirects=False)
+        page = web.get("/link/task", headers={"Cookie": f"signoff={session}; signoff-link={token}"}).text
+        assert 'href="/login/oidc?again=yes&amp;next=/link/task"' in page
+        assert 'type="password"' not in page
+        task = office.signoff.queries.find_task(TENANT, "olga", run_id, "manager")
+        form = {"outcome": "approved", "generation": 1, "shown_digest": task.shown_digest, "key": "k" * 12}
+        form |= {"token": form_token(session), "by_link": "yes"}
+        headers = {"Cookie": f"signoff={session}; signoff-link={token}"}
+        answer = web.post(f"/decide/{run_id}/manager", data=form, headers=headers)
+        assert (answer.status_code, 'next=/link/task"' in answer.text) == (409, True)
+        answer = web.post(f"/decide/{run_id}/manager", data=form | {"by_link": ""}, headers=headers)
+        assert f'href="/login/oidc?again=yes&amp;next=/inbox/{run_id}/manager"' in answer.text
 
 
 @pytest.mark.parametrize("text", ["P1M", "PT0S", "soon", "P2D", "PT10M working"])

@@ -23,7 +23,10 @@ CLIENT, SECRET = "signoff", "provider-secret"
 
 @dataclass
 class House:
-    """What the provider knows. `person` signs in next; `lie` changes the token (claims, or `key`, `alg`)."""
+    """What the provider knows. `person` signs in next; `lie` changes the token (claims, or `key`, `alg`).
+
+    People are asked for their credential only where `max_age` says so; the token then says when.
+    """
 
     issuer: str = ""
     person: dict[str, Any] = field(default_factory=lambda: {"sub": "42", "preferred_username": "olga", "name": "Olga"})
@@ -42,6 +45,7 @@ class House:
             "exp": now + 300,
             "nonce": asked["nonce"],
             **self.person,
+            **({"auth_time": now} if "max_age" in asked else {}),
         }
         lie = dict(self.lie)
         key, alg = self.other if lie.pop("key", None) else self.key, lie.pop("alg", "RS256")

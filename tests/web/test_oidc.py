@@ -174,6 +174,54 @@ def test_asking_again_asks_for_the_credential(office: Office, house: House) -> N
     assert parse_qs(urlsplit(location).query)["prompt"] == ["login"]
 
 
+SIGNED = {
+    "name": "signed", "title": "Signed", "edges": [],
+    "steps": [
+        {"id": "sign", "kind": "approval", "label": "Sign", "groups": ["managers"], "reauthenticate": "PT10M"}
+    ],
+}  # fmt: skip
+
+
+def test_signing_takes_a_fresh_sign_in_there(visit: Visitors, office: Office, house: House) -> None:
+    """Coming back from a provider that knows somebody already is no proof; "Sign in again" leads there and back."""
+    page = visit.stranger()
+    page.goto(f"{office.address}/inbox")
+    page.get_by_role("link", name="Sign in with Example").click()
+    page.wait_for_url("**/inbox")
+    office.publish(SIGNED)
+    run_id = office.start(definition="signed")
+    office.wait_until(run_id, lambda s: s["sign"] == "waiting")
+    page.goto(f"{office.address}/inbox/{run_id}/sign")
+    visit.ready(page)
+    visit.expected = ("409",)
+    page.get_by_label("Comment").fill("Looks right")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text("wants to be sure that it is you: sign in again where you")
+    expect(page.get_by_label("Comment")).to_have_value("Looks right")
+    assert page.get_by_label("Your password").count() == 0
+    page.get_by_role("link", name="Sign in again").click()
+    page.wait_for_url(f"**/inbox/{run_id}/sign")
+    visit.ready(page)
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("heading", name="Approved")).to_be_visible()
+    events = office.signoff.queries.list_events(TENANT, run_id)
+    told = next(e.data for e in events if e.type == "approval.decision_recorded")["signed_in"]
+    assert told["method"] == "oidc"
+    assert told["confirmed_at"]
+
+
+@pytest.mark.parametrize("lie", [{"auth_time": None}, {"auth_time": 1_000_000_000}, {"auth_time": "now"}])
+def test_a_provider_that_did_not_ask_again_is_not_believed(office: Office, house: House, lie: dict[str, Any]) -> None:
+    house.lie = lie
+    client = Client(office)
+    left = client.get("/login/oidc?again=yes&next=/inbox")
+    back = urlsplit(httpx2.get(left.headers["location"]).headers["location"])
+    answer = client.get(f"{back.path}?{back.query}")
+    assert answer.status == 401
+    assert "did not ask for your credential again" in answer.text or lie["auth_time"] == "now"
+    assert "signoff" not in client.cookies
+
+
 def test_cookies_are_out_of_reach_and_no_secret_is_in_a_page(office: Office, house: House) -> None:
     client = Client(office)
     left = client.get("/login/oidc")

@@ -75,16 +75,24 @@ class OidcSettings:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A sign-in that was begun: what the browser keeps until it comes back."""
+    """A sign-in that was begun: what the browser keeps until it comes back.
+
+    `asked_again` is when the person was to give their credential anew (seconds since 1970), 0 where that was not asked.
+    """
 
     state: str
     nonce: str
     verifier: str
+    asked_again: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who signed in, as the provider says, with roles and groups of ours."""
+    """Who signed in, as the provider says, with roles and groups of ours.
+
+    `credential_at` is when they gave their credential there (seconds since 1970), 0 where the provider does not say:
+    coming back from a provider that knows somebody already is no proof that they were asked.
+    """
 
     issuer: str
     subject: str
@@ -93,6 +101,7 @@ class Identity:
     email: str
     roles: tuple[str, ...]
     groups: tuple[str, ...]
+    credential_at: int = 0
 
 
 def _refuse_plain(url: str, what: str) -> None:
@@ -127,7 +136,8 @@ class Provider:
         """
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-        pending = Pending(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(48))
+        at = int(self._now()) if again else 0
+        pending = Pending(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(48), at)
         asked = {
             "response_type": "code",
             "client_id": self.settings.client_id,
@@ -162,7 +172,11 @@ class Provider:
         token = answer.get("id_token")
         if not isinstance(token, str):
             raise NotSignedIn("The provider did not say who you are.", remedy="Try again.")
-        return self._identity(self._claims(token, pending.nonce, str(answer.get("access_token") or "")))
+        who = self._identity(self._claims(token, pending.nonce, str(answer.get("access_token") or "")))
+        if pending.asked_again and who.credential_at < pending.asked_again - LEEWAY_S:
+            message = "The provider did not ask for your credential again, or does not say so."
+            raise NotSignedIn(message, code="not_asked_again", remedy="Sign out there, then try again.")
+        return who
 
     def _claims(self, token: str, nonce: str, access_token: str) -> dict[str, Any]:
         from authlib.oidc.core import CodeIDToken
@@ -213,7 +227,12 @@ class Provider:
         verified = claims.get("email_verified") is not False
         email = str(claims.get("email") or "") if verified else ""
         name = str(claims.get("name") or login)
-        return Identity(s.issuer, subject[:255], login[:200], name[:200], email[:200], tuple(roles), tuple(groups))
+        said = claims.get("auth_time")
+        at = int(said) if isinstance(said, int | float) and not isinstance(said, bool) and said > 0 else 0
+        return Identity(
+            s.issuer, subject[:255], login[:200], name[:200], email[:200], tuple(roles), tuple(groups),
+            min(at, int(self._now())),
+        )  # fmt: skip
 
     def _endpoint(self, name: str) -> str:
         with self._lock:

@@ -27,9 +27,10 @@ class AccessQueries:
         found = d.find_session(self._reader, token_hash, to_micros(self._now()))
         if found is None:
             return None
-        tenant, login, name, email, roles, kind = found
+        tenant, login, name, email, roles, kind, method = found
         groups, session = self._groups(tenant, login), token_hash[: access.ID_CHARS]
-        return Person(tenant, login, name, email, tuple(roles.split()), groups, session_id=session, kind=kind)
+        own = tuple(roles.split())
+        return Person(tenant, login, name, email, own, groups, session_id=session, kind=kind, signed_in=method)
 
     def find_caller(self, secret: str) -> Person | None:
         """The account behind a bearer secret: of a session, or of a program's token."""

@@ -43,7 +43,8 @@ def sign_in_oidc(tx: Transaction, r: Request) -> dict[str, Any]:
     changed = old != account or before != set(groups)
     secret, expires = secrets.token_urlsafe(32), tx.now + timedelta(hours=SESSION_HOURS)
     address, agent = str(r.args.get("address") or ""), str(r.args.get("agent") or "")[:200]
-    session = access.Session("", login, at, to_micros(expires), address, agent, "oidc", at)
+    given = min(max(int(r.args.get("credential_at") or 0), 0) * 1_000_000, at)  # 0: the provider does not say
+    session = access.Session("", login, at, to_micros(expires), address, agent, "oidc", given)
 
     def write(journal: Any) -> None:
         if changed:

@@ -48,6 +48,7 @@ def _known(tx: Transaction, r: Request) -> SignIn | None:
         return SignIn("folder") if r.actor.channel == "cli" else None
     for s in access.list_sessions(tx.journal, r.tenant, r.actor.id.casefold(), to_micros(tx.now)):
         if s.id == r.session:
-            confirmed = from_micros(s.confirmed_at) if s.confirmed_at != s.created_at else None
+            told = s.method == "oidc" or s.confirmed_at != s.created_at
+            confirmed = from_micros(s.confirmed_at) if told and s.confirmed_at else None
             return SignIn(s.method, from_micros(s.created_at), confirmed, s.id, s.address, s.agent[:200])
     return None

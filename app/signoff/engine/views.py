@@ -28,7 +28,8 @@ class Page[T]:
 class Person:
     """A signed-in or listed account. `roles` are those of `signoff.engine.permissions`.
 
-    `scopes` and `token` are set where a program came with a token instead of a session.
+    `scopes` and `token` are set where a program came with a token instead of a session; `signed_in` is the session's
+    method, `password` or `oidc`.
     """
 
     tenant: str
@@ -42,6 +43,7 @@ class Person:
     kind: str = "person"
     scopes: tuple[str, ...] | None = None
     token: int = 0
+    signed_in: str = ""
 
     @property
     def may(self) -> frozenset[str]:

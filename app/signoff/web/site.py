@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import panel as pn
 
@@ -48,6 +49,16 @@ class Site:
     def tenant(self) -> str:
         """The tenant whose people sign in here."""
         return self.settings.tenant
+
+    def sign_in_again(self, visit: Visit, back: str) -> str:
+        """Where this person signs in again at a provider to sign; "" where a password does.
+
+        Args:
+            visit: who it is.
+            back: the path to which they come back.
+        """
+        there = self.settings.provider is not None and visit.person.signed_in == "oidc"
+        return f"/login/oidc?again=yes&next={quote(back, safe='/')}" if there else ""
 
     def close_pages(self, secret: str) -> None:
         """Lead the open pages of an ended session to the login page, and cut their sockets."""

@@ -26,12 +26,21 @@ def unconfirmed(build: Build, command: Decide) -> Rejection | None:
         return None
     start = datetime(2027, 1, 1, tzinfo=UTC)
     within = span((_until(start, config.reauthenticate) - start).total_seconds())
-    message = f"'{build.plan.label(command.step)}' wants to be sure that it is you: give your password again to sign."
-    return Rejection("confirm_identity", message, f"It is good for {within}; a fresh sign-in does as well.")
+    there = command.signed_in is not None and command.signed_in.method == "oidc"
+    how, also = "give your password again", "; a fresh sign-in does as well"
+    if there:
+        how, also = "sign in again where you signed in", ""
+    message = f"'{build.plan.label(command.step)}' wants to be sure that it is you: {how} to sign."
+    return Rejection("confirm_identity", message, f"It is good for {within}{also}.")
 
 
 def given_at(signed_in: SignIn | None) -> datetime | None:
-    """When somebody last gave their credential, as far as the server knows."""
+    """When somebody last gave their credential, as far as the server knows.
+
+    Where they signed in at a provider only the provider knows: coming back from there is no proof.
+    """
+    if signed_in is not None and signed_in.method == "oidc":
+        return signed_in.confirmed_at
     known = [t for t in (signed_in.at, signed_in.confirmed_at) if t is not None] if signed_in else []
     return max(known, default=None)
 

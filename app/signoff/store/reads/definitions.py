@@ -58,10 +58,10 @@ def get_version(reader: Reader, version_id: int) -> tuple[Any, ...]:
 
 
 def find_session(reader: Reader, token_hash: str, now: int) -> tuple[Any, ...] | None:
-    """(tenant, login, name, email, roles, kind) of an active account with that session."""
+    """(tenant, login, name, email, roles, kind, method) of an active account with that session."""
     return reader.one(
-        "SELECT s.tenant, p.login, p.name, p.email, p.roles, p.kind FROM session s JOIN person p ON p.tenant = s.tenant"
-        " AND p.login = s.login WHERE s.token_hash=? AND s.expires_at > ? AND p.active",
+        "SELECT s.tenant, p.login, p.name, p.email, p.roles, p.kind, s.method FROM session s JOIN person p"
+        " ON p.tenant = s.tenant AND p.login = s.login WHERE s.token_hash=? AND s.expires_at > ? AND p.active",
         (token_hash, now),
     )
 

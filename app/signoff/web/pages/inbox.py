@@ -88,7 +88,8 @@ def task_page(visitor: Visitor, params: dict[str, str]) -> Any:
 
     visitor.site.live.follow(run_topic(tenant, run_id), visitor.document, again)
     facts = task_facts(item, visitor.name_of(item.started_by))
-    form = task_form(item, visitor.visit.form_token)
+    elsewhere = visitor.site.sign_in_again(visitor.visit, _path(item))
+    form = task_form(item, visitor.visit.form_token, elsewhere=elsewhere)
     crumb = Safe(f"{link('/inbox', 'Inbox')} / {label(item.title)}")
     return frame(
         visitor,

@@ -43,20 +43,24 @@ def task_facts(item: InboxItem, asker: str) -> str:
 <div class="card"><h3>About this request</h3>{pairs(about)}</div>"""
 
 
-def task_form(item: InboxItem, token: str, *, by_link: bool = False) -> str:
+def task_form(item: InboxItem, token: str, *, by_link: bool = False, elsewhere: str = "") -> str:
     """The form that answers it, or why that is not possible.
 
     Args:
         item: what waits.
         token: the session's form token.
         by_link: the answer uses up the link that the person came with.
+        elsewhere: see `Site.sign_in_again`.
     """
     if not item.may_decide:
         withdrawing = _withdrawing(item, token) if item.may_withdraw else ""
         return f"{notice(item.why_not or 'You may not answer this.', 'warning')}{withdrawing}"
-    form = filling_form if item.kind == "form" else deciding_form
+    if item.kind == "form":
+        form = filling_form(item, token, by_link=by_link)
+    else:
+        form = deciding_form(item, token, by_link=by_link, elsewhere=elsewhere)
     whom = f"You answer on behalf of {item.on_behalf_of_name}, who is absent. Both names go into the history."
-    return f"{notice(whom) if item.on_behalf_of else ''}{form(item, token, by_link=by_link)}"
+    return f"{notice(whom) if item.on_behalf_of else ''}{form}"
 
 
 def _withdrawing(item: InboxItem, token: str) -> str:

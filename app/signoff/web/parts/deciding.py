@@ -22,6 +22,7 @@ def deciding_form(
     problems: Mapping[str, str] = _NO_PROBLEMS,
     comment: str = "",
     by_link: bool = False,
+    elsewhere: str = "",
 ) -> Safe:
     """The whole form of an approval.
 
@@ -32,6 +33,7 @@ def deciding_form(
         problems: sentences by field name.
         comment: what was written.
         by_link: the answer uses up the link that the person came with.
+        elsewhere: where the person signs in again at a provider to sign; "" where a password does.
     """
     parts = hidden_inputs(item, token, by_link=by_link)
     for f in item.fields:
@@ -49,7 +51,7 @@ def deciding_form(
     buttons += _button("rejected", "Reject", "bad", checked="rejected" in needs and not free)
     buttons += "".join(_return_button(step, name, "returned" in needs and not free) for step, name in item.returns_to)
     if item.reauthenticate:
-        parts.append(_CONFIRM)
+        parts.append(_sign_in_again(elsewhere) if elsewhere else _CONFIRM)
     parts.append(f'<div class="row">{buttons}</div>')
     path = f"/decide/{esc(item.run_id)}/{esc(item.step)}"
     return Safe(f'<form class="card stack" method="post" action="{path}">{"".join(parts)}</form>')
@@ -57,6 +59,12 @@ def deciding_form(
 
 _CONFIRM = """<label class="field">Your password <span class="soft">(to sign; not needed when you have just signed
 in)</span><input type="password" name="password" autocomplete="current-password" maxlength="1000"></label>"""
+
+
+def _sign_in_again(path: str) -> str:
+    """Who signed in at a provider has no password here: they sign in there again, and come back to this page."""
+    return f"""<p class="field">Signing this needs that you signed in a short while ago. If that is longer ago, sign in
+again before you decide; you come back to this page. <a href="{esc(path)}">Sign in again</a></p>"""
 
 
 def _button(outcome: str, words: str, css: str, *, checked: bool) -> str:

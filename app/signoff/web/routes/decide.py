@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -15,10 +16,12 @@ from signoff.web.parts.deciding import deciding_form
 from signoff.web.plain import answer_page, status_of
 from signoff.web.routes.files import entered_values
 from signoff.web.routes.guard import sender_of
-from signoff.web.routes.link import Came, came_by, forget_link
+from signoff.web.routes.link import TASK, Came, came_by, forget_link
 from signoff.web.routes.submit import page_again, plain
 from signoff.web.site import Site
 
+CREDENTIAL = ("confirm_identity", "wrong_password")
+"""Refusals that the same form answers, with a password or a fresh sign-in."""
 TITLES = {"approved": "Approved", "rejected": "Rejected", "returned": "Returned"}
 
 
@@ -65,18 +68,22 @@ def decide_router(site: Site) -> APIRouter:
         item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
         entered = entered_values(item.fields, form.model_extra or {}) if item else {}
         filled = filled_for(item, entered, outcome)
-        came = Came(visit.actor, visit.form_token)
+        came, elsewhere = Came(visit.actor, visit.form_token), site.sign_in_again(visit, TASK if form.by_link else here)
         try:
             came = came_by(site, request, visit, form.by_link)
             if item and not filled.is_good:
-                return _again(request, came, item, entered, filled.problems, form.comment)
+                return _again(request, came, item, entered, filled.problems, form.comment, elsewhere)
             _send(site, came, run_id, step, form, outcome, to, filled.values)
         except errors.InvalidInput as error:
             problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(plain, error.problems)}
             if item is None:
                 return _refusal(request, error, here, form.comment)
-            return _again(request, came, item, entered, problems or {"": error.message}, form.comment)
+            told = problems or {"": error.message}
+            return _again(request, came, item, entered, told, form.comment, elsewhere)
         except errors.SignoffError as error:
+            if item and error.code in CREDENTIAL:
+                told = {"": f"{error.message} {error.remedy}"}
+                return _again(request, came, item, entered, told, form.comment, elsewhere, status_of(error))
             return _refusal(request, error, here, form.comment)
         links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
         done = answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
@@ -96,12 +103,21 @@ def filled_for(item: InboxItem | None, entered: dict[str, Any], outcome: str) ->
 
 
 def _again(
-    request: Request, came: Came, item: InboxItem, entered: dict[str, Any], problems: dict[str, str], comment: str
+    request: Request,
+    came: Came,
+    item: InboxItem,
+    entered: dict[str, Any],
+    problems: Mapping[str, str],
+    comment: str,
+    elsewhere: str,
+    status: int = 422,
 ) -> Response:
     """The form once more, with everything that was entered and what is wrong with it."""
     said, by_link = comment.strip(), bool(came.link)
-    form = deciding_form(item, came.form_token, entered=entered, problems=problems, comment=said, by_link=by_link)
-    return page_again(request, item, form, problems.get("", ""))
+    form = deciding_form(
+        item, came.form_token, entered=entered, problems=problems, comment=said, by_link=by_link, elsewhere=elsewhere
+    )
+    return page_again(request, item, form, problems.get("", ""), status)
 
 
 def _send(

@@ -138,7 +138,7 @@ def _show(site: Site, request: Request, visit: Visit, token: str) -> Response:
         return answer_page(request, "This changed", words, _INBOX, status=409)
     asker = next((p.name for p in queries.list_people(site.tenant) if p.login == item.started_by), item.started_by)
     crumb = f'<p class="soft">{label(item.title)} · signed in as {label(visit.person.name)}</p>'
-    form = task_form(item, visit.form_token, by_link=True)
+    form = task_form(item, visit.form_token, by_link=True, elsewhere=site.sign_in_again(visit, TASK))
     body = f'{crumb}<h1>{label(item.label)}</h1><div class="stack task">{task_facts(item, asker)}{form}</div>'
     return plain_page(request, item.label, body, wide=True)
 

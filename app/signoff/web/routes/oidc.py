@@ -80,7 +80,10 @@ def _begin_session(site: Site, request: Request, who: Identity) -> str:
 def _kept(text: str) -> tuple[Pending, str]:
     try:
         found = json.loads(urlsafe_b64decode(text[:4_000].encode()))
-        return Pending(str(found["state"]), str(found["nonce"]), str(found["verifier"])), local_path(str(found["next"]))
+        pending = Pending(
+            str(found["state"]), str(found["nonce"]), str(found["verifier"]), int(found.get("asked_again") or 0)
+        )
+        return pending, local_path(str(found["next"]))
     except (ValueError, KeyError, TypeError):
         words = "This sign-in was not begun in this browser, or too long ago."
         raise errors.NotSignedIn(words, code="bad_state", remedy="Begin again.") from None

@@ -133,12 +133,12 @@ def _again(
     return page_again(request, item, form, problems.get("", ""))
 
 
-def page_again(request: Request, item: InboxItem, form: str, problem: str) -> Response:
+def page_again(request: Request, item: InboxItem, form: str, problem: str, status: int = 422) -> Response:
     """A page with a form that has to be corrected; `problem` is about the whole of it."""
     general = f"<p>{esc(problem)}</p>" if problem else ""
     said = '<div class="error" role="alert"><p>Something has to be corrected; nothing was stored yet.</p>'
     body = f"<h1>{esc(item.label)}</h1>{said}{general}</div>{form}"
-    return plain_page(request, item.label, body, status=422, wide=True)
+    return plain_page(request, item.label, body, status=status, wide=True)
 
 
 def _refusal(
