@@ -72,8 +72,8 @@ def open_two(folder: Path) -> Iterator[Two]:
         plan = face.do(
             "propose_migration", ada, "other", definition="theirs", version=1, plan={"target": 2}, reason="x"
         )["plan_id"]  # fmt: skip
-        digest, size = face.queries.files.add("other", [b"theirs"])
-        face.do("upload_file", ada, "other", file=digest, name="x.txt", size=size, type="text/plain")
+        kept = face.queries.files.add("other", [b"theirs"])
+        digest = face.add_file(ada, "other", kept, "x.txt", "text/plain")["file"]
         theirs = {"run_id": run_id, "name": "theirs", "absence": absence, "token": token, "plan_id": plan}
         theirs |= {"digest": digest, "letter": 1}
         nowhere = {
