@@ -11,7 +11,8 @@ from fastapi.testclient import TestClient
 from signoff.api.app import create_api
 from signoff.api.limits import Limits, Rate
 from signoff.engine.permissions import NOT_BY_TOKEN, permitted
-from signoff.errors import Forbidden, Unavailable
+from signoff.errors import Forbidden, InvalidInput, Unavailable
+from signoff.interchange import verifier
 from tests.api.test_api import PASSWORD, Desk, decision, desk, waiting_run
 from tests.engine.office import TENANT, ask, chain, person
 
@@ -248,3 +249,32 @@ def test_a_legal_hold_stops_erasing_over_rest(desk: Desk, root: str) -> None:
     refused = desk.post(root, f"/runs/{run_id}/erase", {"reason": "asked for"})
     assert (refused.status_code, refused.json()["code"]) == (409, "on_hold")
     assert desk.post(root, path, {**why, "hold": False}).json()["hold"] is False
+
+
+def test_a_token_is_good_for_a_while_at_least(desk: Desk) -> None:
+    for days in (0, -1, 1e-9, 401, "soon"):
+        answer = desk.post("ada", "/tokens", {"name": "x", "scopes": ["read_runs"], "days": days})
+        assert answer.status_code == 422, days
+    assert desk.post("ada", "/tokens", {"name": "x", "scopes": ["read_runs"], "days": 0.01}).status_code == 201
+
+
+def test_a_status_that_does_not_exist_is_answered_with_those_that_do(desk: Desk) -> None:
+    with pytest.raises(InvalidInput, match="There is no status 'nonsense'") as refused:
+        desk.office.signoff.queries.list_runs("default", status="nonsense")
+    assert "running" in refused.value.remedy
+    assert desk.get("ada", "/runs?status=nonsense").status_code == 422
+
+
+def test_the_verifier_says_in_plain_words_what_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "latin").write_bytes(b"\xff\xfe\xfa")
+    for path, words in (
+        (tmp_path / "none", "there is no such file"),
+        (tmp_path / "latin", "is no UTF-8 text"),
+        (tmp_path, "it cannot be opened"),
+    ):
+        assert verifier.main([str(path)]) == 2
+        said = capsys.readouterr().out
+        assert words in said
+        assert "Errno" not in said

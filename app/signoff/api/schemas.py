@@ -72,7 +72,7 @@ class NewToken(Body):
 
     name: str = Field(min_length=1, max_length=100)
     scopes: list[str] = Field(min_length=1, max_length=100, description="Names that GET /me lists as `may`.")
-    days: float = Field(default=90, gt=0, le=400)
+    days: float = Field(default=90, ge=0.01, le=400)
     login: str = Field(default="", max_length=200)
 
 

@@ -18,7 +18,7 @@ from signoff.store.people import Account
 from signoff.store.times import from_micros, to_micros
 
 Answer = dict[str, Any]
-MAX_DAYS = 400.0
+MIN_DAYS, MAX_DAYS = 0.01, 400.0
 MAX_TOKENS = 50
 
 
@@ -29,8 +29,9 @@ def create_token(tx: Transaction, r: Request) -> Answer:
     name = str(required(r.args, "name")).strip()[:100]
     scopes = tuple(sorted({str(s) for s in required(r.args, "scopes", list)}))
     days = r.args.get("days", 90)
-    if not name or not isinstance(days, int | float) or isinstance(days, bool) or not 0 < days <= MAX_DAYS:
-        raise InvalidInput("A token needs a name and an end within 400 days.", remedy="Give both.")
+    if not name or not isinstance(days, int | float) or isinstance(days, bool) or not MIN_DAYS <= days <= MAX_DAYS:
+        message = "A token needs a name, and is good for 0.01 (a quarter of an hour) to 400 days."
+        raise InvalidInput(message, remedy="Give both.")
     most = permitted(account.roles) - NOT_BY_TOKEN
     unknown = [s for s in scopes if s not in MAY or s in NOT_BY_TOKEN]
     beyond = [s for s in scopes if s not in most and s not in unknown]

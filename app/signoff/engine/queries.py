@@ -10,7 +10,7 @@ from typing import Any
 
 from signoff.core.explain import ALL_ACTIONS, explain
 from signoff.core.facts import Directory
-from signoff.core.states import RunState, waits_for_child
+from signoff.core.states import RunState, RunStatus, waits_for_child
 from signoff.core.validate import KnownVersion, Surroundings
 from signoff.engine.access_queries import AccessQueries
 from signoff.engine.bulk_queries import BulkQueries
@@ -28,6 +28,7 @@ from signoff.engine.retention_queries import RetentionQueries, not_there
 from signoff.engine.sentences import actor_of, sentence_of
 from signoff.engine.views import AttemptView, EventView, Page, Person, RunRow, RunView, SignalView
 from signoff.engine.work_queries import WorkQueries, attempt_of
+from signoff.errors import InvalidInput
 from signoff.store.bodies import load
 from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.files import FileStore
@@ -135,7 +136,13 @@ class Queries(InboxQueries, DefinitionQueries, WorkQueries, NoticeQueries, Acces
         limit: int = 50,
         reader: Person | None = None,
     ) -> Page[RunRow]:
-        """Runs, the most recently changed first; `reader` sees only what their roles and relations allow."""
+        """Runs, the most recently changed first; `reader` sees only what their roles and relations allow.
+
+        Raises:
+            InvalidInput: there is no such status, or the cursor is not one of ours.
+        """
+        if status and status not in set(RunStatus):
+            raise InvalidInput(f"There is no status '{status[:40]}'.", remedy=f"Use one of: {', '.join(RunStatus)}.")
         after = read_cursor(cursor, 2)
         size = page_size(limit)
         found = r.list_runs(

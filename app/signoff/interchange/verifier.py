@@ -500,7 +500,14 @@ def main(arguments):
         bundle = Bundle(options.get("--key", ""), known)
         with open(rest[0], encoding="utf-8") as file:
             bundle.read(file)
-    except (OSError, Unreadable, UnicodeDecodeError) as error:
+    except OSError as error:
+        why = "there is no such file" if isinstance(error, FileNotFoundError) else "it cannot be opened"
+        sys.stdout.write(f"unreadable: '{error.filename}': {why}\n")
+        return 2
+    except UnicodeDecodeError:
+        sys.stdout.write("unreadable: a file is no UTF-8 text\n")
+        return 2
+    except Unreadable as error:
         sys.stdout.write(f"unreadable: {error}\n")
         return 2
     for remark in bundle.remarks:
