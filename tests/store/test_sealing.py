@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from signoff.connectors.call import ActivityError, Call
+from signoff.core.digest import digest_of
 from signoff.errors import NotFound, SignoffError, StoreFault
 from signoff.interchange.verifier import Bundle
 from signoff.store.tables import metadata
@@ -189,6 +190,63 @@ def test_keys_that_are_rotated_open_what_was_written_before(office: Office) -> N
     with open_verifier(Settings(office.folder)) as v:
         assert list(v.findings()) == []
         assert v.replay(run).is_equal
+
+
+def test_a_message_that_waits_is_no_plain_text(office: Office) -> None:
+    def send(text: str) -> dict[str, Any]:
+        more = {"name": "note", "key": "k", "id": "m-1", "payload": {"text": text}}
+        return office.signoff.do("send_signal", person("katherine"), TENANT, **more)
+
+    assert send(SECRET)["status"] == "kept"
+    assert plain_text(office) == []
+    assert send(SECRET)["created"] is False
+    with pytest.raises(SignoffError, match="with another payload"):
+        send("other")
+    (shown,) = office.signoff.queries.list_signals(TENANT).items
+    assert shown.payload == {"text": SECRET}
+    assert digest_of({"text": SECRET}) not in str(_all(office, "signal_message")), "nobody can try guesses on it"
+
+
+def test_a_message_that_waited_is_used(office: Office) -> None:
+    office.signoff.send_signal(person("katherine"), TENANT, "note", "k", {"text": SECRET})
+    step = {"id": "s", "kind": "signal", "signal": "note", "key": "=input.k", "payload": [sensitive("text")]}
+    office.publish(chain("waits", step, input=[{"name": "k"}]))
+    run = office.start("waits", k="k")
+    view = office.until_status(run, "succeeded")
+    assert view.state.outputs["s"] == {"text": SECRET}
+    assert plain_text(office) == []
+
+
+def test_a_run_that_becomes_sensitive_is_encrypted_from_its_beginning(office: Office) -> None:
+    steps = (ask("p", shows={"n": "=input.n"}), call("a", input={"n": "=input.n"}), ask("q"))
+    office.publish(chain("open", *steps, input=[{"name": "n"}, {"name": "long"}]))
+    run = office.start("open", n=SECRET, long=SECRET * 200)
+    office.decide(run, "p", "grace", comment=SECRET)
+    office.until_step(run, "q", "waiting")
+    assert plain_text(office) != []
+    office.publish(chain("open", *steps, input=[sensitive("n"), {"name": "long"}]))
+    move = {"run_id": run, "plan": {"target": 2}, "reason": "it should have been", "seen_sequence": None}
+    office.signoff.do("migrate_run", person("katherine"), TENANT, **move)
+    assert plain_text(office) == []
+    office.check_replay()
+    sealer(office).seal()
+    with open_verifier(Settings(office.folder)) as v:
+        assert list(v.findings()) == []
+        assert v.replay(run).is_equal
+    assert Bundle().read(office.signoff.queries.evidence.bundle(TENANT)) == []
+
+
+def test_a_run_whose_child_is_sensitive_is_encrypted_from_its_beginning(office: Office) -> None:
+    office.publish(chain("child", call("c"), input=[sensitive("n")]))
+    sub = {"id": "sub", "kind": "subflow", "definition": "child", "input": {"n": "=input.n"}}
+    office.publish(chain("parent", ask("p"), sub, input=[{"name": "n"}]))
+    run = office.start("parent", n=SECRET)
+    office.decide(run, "p", "grace", comment=SECRET)
+    office.until_status(run, "succeeded")
+    assert plain_text(office) == []
+    office.check_replay()
+    with open_verifier(Settings(office.folder)) as v:
+        assert list(v.findings()) == []
 
 
 def test_a_cipher_is_bound_to_its_place() -> None:

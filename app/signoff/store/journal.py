@@ -157,7 +157,7 @@ class Journal:
         self.commit_count += 1
         for run, state, _ in rows.runs.values():
             run.stored_sequence = state.sequence
-        if rows.erased or rows.removed:
+        if rows.erased or rows.removed or rows.resealed:
             self._writing.erased()
 
     def _flush(self, rows: Rows) -> None:

@@ -23,6 +23,7 @@ from signoff.errors import InvalidInput
 from signoff.store.bodies import INLINE_BYTES, load
 from signoff.store.files import forget_waiting, slot_of
 from signoff.store.keyring import KEY_BYTES
+from signoff.store.resealing import seal_earlier
 from signoff.store.times import from_micros
 from signoff.store.vault import RunCipher, Vault, content_erased, keyed
 
@@ -115,7 +116,7 @@ class Ledger:
     def chain(self, rows: Rows) -> list[tuple[Any, ...]]:
         """Give every new event its commitment and hash, encrypt sealed runs; returns rows of new keys."""
         self._new_keys = []
-        chains = {pk: self._chain_of(run, state) for pk, (run, state, _) in rows.runs.items()}
+        chains = {pk: self._chain_of(run, state, rows) for pk, (run, state, _) in rows.runs.items()}
         written = []
         for pk, seq, kind, version, step, at, body, actor in rows.events:
             chain = chains[pk]
@@ -147,12 +148,14 @@ class Ledger:
                 self._journal.write("UPDATE signal_message SET payload='{}', note='' WHERE run=?", (pk,))
         return self._new_keys
 
-    def _chain_of(self, run: RunKey, state: RunState) -> RunChain:
+    def _chain_of(self, run: RunKey, state: RunState, rows: Rows) -> RunChain:
         if run.chain is None:
             run.chain = self._begin(run, state) if run.stored_sequence == 0 else self._find(run, state)
         if run.sensitive and not run.chain.sealed:
             run.chain.sealed = True
             self._journal.write("UPDATE run_key SET sealed=1 WHERE run=?", (run.pk,))
+            seal_earlier(self._journal, run.pk, run.chain.cipher, WITHHELD)
+            rows.resealed = True
         return run.chain
 
     def _begin(self, run: RunKey, state: RunState, adopted: int = 0) -> RunChain:

@@ -83,6 +83,7 @@ class Rows:
     dead_new: dict[tuple[int, str], tuple[Any, ...]] = field(default_factory=dict)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
     erased: dict[int, Erasure] = field(default_factory=dict)
+    resealed: bool = False
     removed: list[str] = field(default_factory=list)
     file_secrets: list[tuple[int, str, Secret]] = field(default_factory=list)
 

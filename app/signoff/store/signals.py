@@ -5,11 +5,13 @@ Waits are written at once, not collected with the other rows, so that a message 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from signoff.store.bodies import dump, load
 from signoff.store.journal import Journal
+from signoff.store.vault import Bodies, is_sealed, keyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,27 @@ _MESSAGE = (
 )
 
 
-def _message(rows: list[tuple[Any, ...]]) -> MessageRow | None:
+def _message(journal: Journal, tenant: str, rows: list[tuple[Any, ...]]) -> MessageRow | None:
     if not rows:
         return None
     values: list[Any] = list(rows[0])
-    values[5] = load(values[5])
+    values[5] = open_payload(journal.bodies, tenant, values[5], values[1:4])
     return MessageRow(*values)
+
+
+def open_payload(bodies: Bodies, tenant: str, data: bytes, of: Sequence[str]) -> Any:
+    """What a message says. `of` are its name, key and id, which it is bound to."""
+    cipher = bodies.of_tenant(tenant) if is_sealed(data) else None
+    return load(cipher.open(_slot(of), bytes(data)) if cipher else data)
+
+
+def _slot(of: Sequence[str]) -> str:
+    return f"message {dump(list(of)).decode()}"
+
+
+def message_digests(journal: Journal, tenant: str, digest: str) -> tuple[str, str]:
+    """How the digest of a payload stands in rows of this release, where nobody can try guesses, and of an older one."""
+    return keyed(keyed(journal.ledger.of_tenant(tenant).secret, b"messages"), digest.encode()).hex(), digest
 
 
 def put_wait(journal: Journal, run: int, step: str, generation: int, tenant: str, name: str, key: str) -> None:
@@ -72,13 +89,13 @@ def list_waits(journal: Journal, tenant: str, name: str, key: str) -> list[tuple
 def find_message(journal: Journal, tenant: str, name: str, key: str, message_id: str) -> MessageRow | None:
     """A message that came before, whatever became of it."""
     where = "WHERE m.tenant=? AND m.name=? AND m.key=? AND m.message_id=?"
-    return _message(journal.rows(f"{_MESSAGE} {where}", (tenant, name, key, message_id)))
+    return _message(journal, tenant, journal.rows(f"{_MESSAGE} {where}", (tenant, name, key, message_id)))
 
 
 def oldest_kept(journal: Journal, tenant: str, name: str, key: str, now: int) -> MessageRow | None:
     """The message to use next, or None."""
     where = "WHERE m.tenant=? AND m.name=? AND m.key=? AND m.status='kept' AND m.expires_at > ? ORDER BY m.id LIMIT 1"
-    return _message(journal.rows(f"{_MESSAGE} {where}", (tenant, name, key, now)))
+    return _message(journal, tenant, journal.rows(f"{_MESSAGE} {where}", (tenant, name, key, now)))
 
 
 def count_kept(journal: Journal, tenant: str, name: str, key: str, now: int) -> int:
@@ -89,7 +106,9 @@ def count_kept(journal: Journal, tenant: str, name: str, key: str, now: int) -> 
 
 
 def add_message(journal: Journal, tenant: str, message: MessageRow) -> int:
-    """Keep a message; returns its key."""
+    """Keep a message; returns its key. Which run will use it is not known yet, so that the tenant's secret seals it."""
+    of = (message.name, message.key, message.message_id)
+    sealed = journal.ledger.of_tenant(tenant).seal(_slot(of), dump(message.payload))
     journal.write(
         "INSERT INTO signal_message(tenant, name, key, message_id, digest, payload, sender, channel, status,"
         " received_at, expires_at, changed_at, run, step, note) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,NULL,'','')",
@@ -99,7 +118,7 @@ def add_message(journal: Journal, tenant: str, message: MessageRow) -> int:
             message.key,
             message.message_id,
             message.digest,
-            dump(message.payload),
+            sealed,
             message.sender,
             message.channel,
             message.status,

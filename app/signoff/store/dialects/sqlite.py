@@ -80,6 +80,8 @@ def open_engine(path: str | Path, *, read_only: bool = False, busy_s: float = 5.
         cursor.execute("PRAGMA mmap_size=0")
         if read_only:
             cursor.execute("PRAGMA query_only=ON")
+        else:  # pages that are split or rewritten keep no old copies, which erasing would not find later
+            cursor.execute("PRAGMA secure_delete=FAST").fetchall()
         cursor.close()
 
     @event.listens_for(engine, "begin")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from signoff.store.bodies import load
 from signoff.store.reads.reader import Reader
+from signoff.store.signals import open_payload
 
 STATUSES = ("kept", "used", "refused", "discarded", "expired")
 
@@ -37,4 +37,4 @@ def list_messages(
         f" WHERE {' AND '.join(where)} ORDER BY m.id DESC LIMIT ?",
         [now, *parameters, *extra, limit],
     )
-    return [(*r[:5], load(r[5]) or {}, *r[6:]) for r in found]
+    return [(*r[:5], open_payload(reader.bodies, tenant, r[5], r[1:4]) or {}, *r[6:]) for r in found]
