@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from signoff.runtime.folder import save_store
-from tests.bench import fairness
+from tests.bench import fairness, proofs
 from tests.bench.figures import machine, median, table, versions
 from tests.bench.load import Outcome, drive, prepare, processes
 from tests.bench.raw import raw_share
@@ -179,6 +179,8 @@ def main() -> None:
                 "",
             ]
         )
+        (work / "proofs").mkdir()
+        rows += proofs.told(proofs.overhead(work / "proofs", rounds=options.rounds, count=int(200 * options.size)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     short, long, ratio = fairness.measure()
