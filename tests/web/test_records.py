@@ -41,3 +41,19 @@ def test_an_administrator_counts_and_sets_a_rule(visit: Visitors, office: Office
     visit.ready(ada)
     expect(ada.get_by_role("table", name="Due")).to_contain_text("400 days (rule of the tenant)")
     expect(ada.get_by_role("button", name="Save the rule")).to_have_count(0)
+
+
+def test_an_administrator_replaces_a_key_with_the_password(visit: Visitors, office: Office) -> None:
+    mary = visit("mary", "/records")
+    before = office.signoff.queries.keys.listed(TENANT)
+    mary.get_by_label("Reason for new keys").fill("yearly")
+    mary.get_by_label("Your password").fill("wrong")
+    mary.get_by_role("button", name="New signing key").click()
+    expect(mary.get_by_role("alert").filter(has_text="The password is wrong")).to_be_visible()
+    assert [k.id for k in office.signoff.queries.keys.listed(TENANT)] == [k.id for k in before]
+    mary.get_by_label("Your password").fill("demo")
+    mary.get_by_role("button", name="New signing key").click()
+    expect(mary.get_by_role("status").filter(has_text="A new key is being made")).to_be_visible()
+    ada = visit("ada", "/records")
+    expect(ada.get_by_role("table", name="Due")).to_be_visible()
+    expect(ada.get_by_role("table", name="Keys")).to_have_count(0)

@@ -16,6 +16,7 @@ from signoff.engine.retention_queries import DueView
 from signoff.errors import Forbidden
 from signoff.web.escape import clock, label
 from signoff.web.parts.inputs import number_input
+from signoff.web.parts.keys import KeyEditor, keys_table
 from signoff.web.parts.markup import Safe, empty, heading, link, notice, table
 from signoff.web.parts.panes import html, wrap
 from signoff.web.shell import arguments, frame
@@ -41,16 +42,20 @@ def records_page(visitor: Visitor, _: dict[str, str]) -> Any:
             f"Expected to see how long runs are kept, but that takes the role {who_may('read_retention')}.",
             remedy="Ask someone who has it.",
         )
-    rule, stones = html(), html()
+    rule, stones, keys = html(), html(), html()
+
+    cursor = arguments("cursor")["cursor"]
 
     def draw() -> None:
         rule.object = _rule(visitor)
-        stones.object = _tombstones(visitor, arguments("cursor")["cursor"])
+        stones.object = _tombstones(visitor, cursor)
+        keys.object = keys_table(visitor) if "read_keys" in visitor.may else ""
 
     draw()
     head = html(heading("Records", crumb=Safe(link("/runs", "Runs"))))
     editor = [_Editor(visitor, draw).whole] if "set_retention" in visitor.may else []
-    return frame(visitor, "Records", head, rule, *editor, stones)
+    replace = [KeyEditor(visitor, draw).whole] if "rotate_keys" in visitor.may else []
+    return frame(visitor, "Records", head, rule, *editor, stones, keys, *replace)
 
 
 def _rule(visitor: Visitor) -> str:
