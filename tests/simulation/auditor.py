@@ -51,6 +51,7 @@ class Auditor:
         self.limits: dict[str, Any] | None = {}
         self.messages: dict[tuple[str, str, str], tuple[str, str, int]] = {}
         self._plans: dict[int, Plan] = {}
+        self.known_leases: set[int] = set()
 
     def rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.db.execute(statement, parameters).fetchall()
@@ -190,7 +191,7 @@ class Auditor:
             pk,
         ):
             stored[step, generation, item, attempt] = status
-            leases = {to_micros(x) for x in ledger.leases.get((step, fence), ())}
+            leases = {to_micros(x) for x in ledger.leases.get((step, fence), ())} | self.known_leases
             assert status != "leased" or until in leases, f"the lease of {step} lasts until {until}, not {leases}"
         assert stored == attempts, f"attempts {stored} are not those of the state {attempts}"
         dead = self.rows("SELECT step, generation, attempts FROM dead_letter WHERE run=?", pk)

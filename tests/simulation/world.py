@@ -92,7 +92,7 @@ class World:
         self.dice = Random(seed)
         self.faults = Faults.draw(self.dice)
         self.clock = Clock()
-        self.path = fresh_database(folder)
+        self.path = self.find_database(folder)
         self.database = open_engine(self.path, busy_s=0.0)
         self.reader = open_engine(self.path, read_only=True)
         sql_event.listen(self.database, "commit", lambda connection: self.journal.raise_on_commit())
@@ -108,6 +108,10 @@ class World:
         self._number = 0
         self.boot()
         self._settle_people()
+
+    def find_database(self, folder: Path) -> Path:
+        """The file that everything happens on."""
+        return fresh_database(folder)
 
     def number(self) -> int:
         """Counts up from 1."""

@@ -213,5 +213,11 @@ def _fault_of(error: Exception, do: str) -> Unavailable:
     if "readonly database" in str(error) or "read-only transaction" in str(error):
         log.error("request %s failed: the database is read-only", do)
         return Unavailable("The database is read-only.", code="read_only", remedy="Mend its permissions, then repeat.")
+    if "disk I/O error" in str(error) or "unable to open database file" in str(error):
+        log.error("request %s failed: the disk of the database reports an error: %s", do, error)
+        message = "The disk of the database reports an error; nothing of this request was kept."
+        return Unavailable(
+            message, code="disk_error", remedy="Look after the disk, then repeat; `signoff verify` checks."
+        )
     log.error("request %s failed", do, exc_info=error)
     return Unavailable("The request could not be carried out just now.", remedy="Send it again.")

@@ -41,7 +41,7 @@ from signoff.engine.retention_queries import no_such_run, not_there
 from signoff.engine.signal_requests import deliver_kept
 from signoff.engine.usage import Usage
 from signoff.engine.views import FeedEvent
-from signoff.errors import InvalidInput
+from signoff.errors import InvalidInput, SignoffError
 from signoff.store.journal import Journal
 from signoff.store.people import Account, load_directory
 from signoff.store.rows import Rows, RunKey
@@ -286,11 +286,14 @@ class Transaction:
             self._directories.pop(tenant, None)
 
     def direct(self, write: Callable[[Journal], Any]) -> Any:
-        """Run an administrative write inside the transaction, undone by itself where it raises."""
+        """Run an administrative write inside the transaction, undone by itself where it is refused.
+
+        Where the database fails, all is given back: SQLite may have ended the transaction and its savepoint already.
+        """
         self.journal.write("SAVEPOINT direct")
         try:
             result = write(self.journal)
-        except BaseException:
+        except (SignoffError, TypeError, KeyError, ValueError, OverflowError):  # what the others of the batch survive
             self.journal.write("ROLLBACK TO direct")
             self.journal.write("RELEASE direct")
             raise
