@@ -177,7 +177,7 @@ MUTANTS: tuple[Mutant, ...] = (
         (signals.receive, "state.status is RunStatus.PAUSED", "False"),
     ),
     m("children: their end is not told", (children.end_in_parent, "if parent is None or not step", "if True")),
-    m("children: go on without a parent", (react._children, "was.keys() - now.keys() - ended", "()")),
+    m("children: go on without a parent", (react._children, "(was.keys() | begun.keys()) - now.keys() - ended", "()")),
     m("people: own request", (answering.barred, "not approval.requester_may_decide", "False")),
     m("people: votes twice", (answering.answered, "if mine is not None", "if False")),
     m("people: not on the roster", (answering.barred, "not find_person(who, approval.roster) or", "False or")),
@@ -255,7 +255,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("key: another request is not noticed", (handle.Engine._once, "earlier[0] != digest", "False")),
     m("key: the answer is not kept", (handle.Engine._once, 'if "ok" in answer', "if False")),
-    m("commit: events are not written", (journal.Journal._flush, "self._many(_INSERT_EVENT, rows.events)", "pass")),
+    m("commit: events are not written", (journal.Journal._flush, "(_INSERT_EVENT, rows.events)", "(_INSERT_EVENT, [])")),
     m("commit: the snapshot is not written", (journal, "_UPDATE_RUN", "snapshot=?|snapshot=coalesce(snapshot, ?)")),
     m(
         "commit: the failed state stays in memory",
@@ -280,7 +280,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m("by hand: while a worker is at it", (by_hand._not_now, "step.status is StepStatus.RUNNING", "False")),
     m("backlog: forgotten", (Dispatcher.look_again, "self.unseen.update(self.pools)", "pass")),
     m("notices: ids are given again", (leases.remove_outbox, "if i == newest", "if False")),
-    m("notices: not written", (journal.Journal._flush, "self._many(_INSERT_OUTBOX, rows.outbox)", "pass")),
+    m("notices: not written", (journal.Journal._flush, "(_INSERT_OUTBOX, rows.outbox)", "(_INSERT_OUTBOX, [])")),
     m("approvals: stay in the inbox", (journal, "_CLOSED", "open=0|open=open")),
     m("lost: tried again without a probe or a person", (activities._attempt_over, "lost = unknown", "lost = False")),
     m(
@@ -300,7 +300,7 @@ MUTANTS: tuple[Mutant, ...] = (
     m("undo: what failed is forgotten", (undoing.undo_failures, "and s.undo", "and not s.undo")),
     m("deadline: met too early", (timers._deadline, "due > now", "False")),
     m("deadline: its clock runs in a pause", (runs._clocks_go_on, "state.deadline + (at - began)", "state.deadline")),
-    m("deadline: fires again", (runs.deadline_passed, "deadline=None, ", "")),
+    m("deadline: fires again", (runs.deadline_passed, "deadline=event.then", "deadline=state.deadline")),
     # Flow
     m("flow: a join of all begins early", (flow.readiness, "if None in found", "if False")),
     m("flow: a cancelled run is never ended", (advance.settle_run, "if state.stopping", "if False")),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.faults import Violation
-from tests.simulation.mutants import CANARIES, FIRST, find, removed, seeds_needed
+from tests.simulation.mutants import CANARIES, FIRST, MUTANTS, find, removed, seeds_needed
 from tests.simulation.simulate import replay_command, run_seed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +37,13 @@ def test_seeds(first: int) -> None:
 def test_canaries_are_caught(name: str) -> None:
     """A harness that notices nothing would pass everything."""
     assert seeds_needed(find(name), most=20) is not None
+
+
+def test_every_mutant_finds_what_it_removes() -> None:
+    """All are run by `python -m tests.simulation --mutants`; one whose text is gone would stop that run."""
+    for mutant in MUTANTS:
+        with removed(mutant):
+            pass
 
 
 def test_a_failing_seed_says_how_to_see_it_again() -> None:

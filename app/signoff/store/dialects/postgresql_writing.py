@@ -200,12 +200,17 @@ class WriteConnection:
 
     def _came_through(self) -> bool:
         """Whether the commit that was under way was done; asked under the lock, so that nothing is under way."""
-        try:
-            self._reconnect(OUTCOME_S)
-            found = self._nobody_was_here()
-        except Exception as error:
-            raise _uncertain() from error
-        return found == str(self._number)
+        until = self._clock() + OUTCOME_S
+        while True:
+            try:
+                self._reconnect(max(POLL_S, until - self._clock()))
+                return self._nobody_was_here() == str(self._number)
+            except FAULTS as error:  # the new connection was lost as well, before it could be asked
+                if self._clock() >= until:
+                    raise _uncertain() from error
+                self._sleep(POLL_S)
+            except Exception as error:
+                raise _uncertain() from error
 
     def _nobody_was_here(self) -> str:
         """Our number, under the lock again. Another engine forgets it when it begins, and made what we know stale."""
