@@ -50,8 +50,9 @@ bench-large: setup ## what a thousand to a million waiting runs cost, and how so
 bench-scheduler: setup-bench ## the in-memory scheduler against graphlib
 	@$(BENCH_ENV) $(PY) -m tests.bench.scheduler $(ARGS)
 
-campaign: setup ## simulated worlds for MINUTES=30
+campaign: setup ## simulated worlds, then power losses and failing disks, for MINUTES=30 each
 	@$(PY) -m tests.simulation --minutes $(MINUTES) $(ARGS)
+	@$(PY) -m tests.storage --minutes $(MINUTES) --state .build/storage-campaign.json
 
 check: setup ## format, lint, types, import contracts
 	@$(PY) -m ruff format --check .

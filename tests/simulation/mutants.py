@@ -255,7 +255,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("key: another request is not noticed", (handle.Engine._once, "earlier[0] != digest", "False")),
     m("key: the answer is not kept", (handle.Engine._once, 'if "ok" in answer', "if False")),
-    m("commit: events are not written", (journal.Journal._flush, "(_INSERT_EVENT, rows.events)", "(_INSERT_EVENT, [])")),
+    m(
+        "commit: events are not written",
+        (journal.Journal._flush, "(_INSERT_EVENT, rows.events)", "(_INSERT_EVENT, [])"),
+    ),
     m("commit: the snapshot is not written", (journal, "_UPDATE_RUN", "snapshot=?|snapshot=coalesce(snapshot, ?)")),
     m(
         "commit: the failed state stays in memory",
@@ -311,7 +314,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
 )
 
-CANARIES = ("claim: generation, attempt and fence are not compared", "key: not looked up, stored over")
+CANARIES = ("claim: results are taken after the claim is over", "key: not looked up, stored over")
 
 
 def find(name: str) -> Mutant:

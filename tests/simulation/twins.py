@@ -28,7 +28,6 @@ RANDOM = {"commitment", "hash", "actor", "secret"}
 """Columns of the chain, whose secrets are drawn from the system; and ids that a server gives without asking us."""
 
 
-
 def drawing() -> tuple[Random, Random]:
     """Whatever the engine draws from."""
     secret: Any = ids.secrets
@@ -141,7 +140,9 @@ def run_twins(
                     if world.compared > (restarts + 1) * requests // 4:
                         world.die()
                         restarts += 1
-                assert rows(world.twin) == rows(world.reader), "the stores differ in the end"
+                here, there = rows(world.reader), rows(world.twin)
+                other = {t: [r for r in here[t] + there[t] if (r in here[t]) != (r in there[t])] for t in here}
+                assert here == there, f"the stores differ in the end: { {t: r[:4] for t, r in other.items() if r} }"
                 return world.compared, world.counts
             except AssertionError as error:
                 raise Violation(f"seed {seed}, after {world.compared} commits: {error}") from error
