@@ -83,7 +83,7 @@ class Crowd:
             "data": swapped.format("data"),
             "changed_at": "changed_at + k",
             "due": "due + k",
-            "rank": "rank + k",
+            "rank": "rank - 1000000000 + k",  # before the original, which must stay as it is
             "key": f"replace(key, '{public}', {id_})",
         }
         columns = [row[1] for row in connection.execute(text(f"PRAGMA table_info({table})"))]

@@ -61,3 +61,13 @@ def test_what_a_pause_holds_back_does_not_count(office: Office) -> None:
     assert task is not None
     assert not task.may_decide
     assert task.why_not.startswith("'P' was already handled by Alan")
+
+
+def test_the_number_beside_the_inbox_has_an_end(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody with very many open items gets pages as quickly as others."""
+    office.publish(chain("much", ask("p")))
+    for _ in range(7):
+        office.until_step(office.start("much"), "p", "waiting")
+    assert count(office, "grace") == 7
+    monkeypatch.setattr("signoff.store.reads.runs.MOST_COUNTED", 5)
+    assert count(office, "grace") == 5

@@ -18,6 +18,9 @@ from signoff.store.reads import definitions as d
 from signoff.store.reads import runs as r
 from signoff.store.times import from_micros, from_micros_or_none
 
+MOST_COUNTED = r.MOST_COUNTED
+"""So many open items of a person are looked at for the number beside the inbox, the oldest first."""
+
 
 class InboxQueries(AbsenceQueries):
     """Mixed into `Queries`, which owns the reader, the plans and the clock."""
@@ -45,7 +48,7 @@ class InboxQueries(AbsenceQueries):
         return Page(items, str(ids[size - 1]) if len(ids) > size else None)
 
     def count_inbox(self, tenant: str, login: str) -> int:
-        """How many approvals and forms a person can answer now."""
+        """How many approvals and forms a person can answer now, among their oldest `MOST_COUNTED`."""
         count = 0
         for version_id, own, found in r.count_inbox(self._reader, tenant, login):
             plan = self._plans.get(version_id)

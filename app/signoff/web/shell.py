@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 
 from signoff.core.definition import Definition
 from signoff.core.plan import successors_of
+from signoff.engine.inbox_queries import MOST_COUNTED
 from signoff.engine.views import FeedEvent
 from signoff.errors import SignoffError
 from signoff.web.escape import esc, label
@@ -169,11 +170,12 @@ def _nav(visitor: Visitor) -> Any:
 
     def draw() -> str:
         count = queries.count_inbox(tenant, login)
+        said = f"{count}+" if count >= MOST_COUNTED else str(count)
         items = ""
         for words, path, icon in NAV:
             current = ' aria-current="page"' if here == path or here.startswith(f"{path}/") else ""
             badge = (
-                f'<span class="count" aria-label="{count} waiting">{count}</span>' if path == "/inbox" and count else ""
+                f'<span class="count" aria-label="{said} waiting">{said}</span>' if path == "/inbox" and count else ""
             )
             items += f'<li><a href="{path}"{current}>{svg(icon, size=18)}<span>{words}</span>{badge}</a></li>'
         return f'<nav aria-label="Main"><ul>{items}</ul></nav>'

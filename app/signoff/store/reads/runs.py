@@ -275,16 +275,23 @@ def list_inbox(reader: Reader, tenant: str, logins: Sequence[str], *, after: int
     )
 
 
+MOST_COUNTED = 500
+_OLDEST_OPEN = (
+    "(SELECT approval_id, login FROM approval_person WHERE tenant=? AND login=? AND open=1"
+    " ORDER BY approval_id LIMIT ?)"
+)
+
+
 def count_inbox(reader: Reader, tenant: str, login: str) -> list[tuple[int, int, int]]:
     """(version key, whether it is an approval of a run of their own, how many) of what is open for a person.
 
-    What waits in paused runs is not counted.
+    What waits in paused runs is not counted, and no more than the oldest `MOST_COUNTED` are looked at.
     """
     return reader.rows(
-        "SELECT r.version_id, r.started_by = m.login AND a.kind = 'approval' AS own, count(*) FROM approval_person m"
-        " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
-        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' GROUP BY r.version_id, own",
-        (tenant, login),
+        "SELECT r.version_id, r.started_by = m.login AND a.kind = 'approval' AS own, count(*)"
+        f" FROM {_OLDEST_OPEN} m JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
+        " WHERE r.status <> 'paused' GROUP BY r.version_id, own",
+        (tenant, login, MOST_COUNTED),
     )
 
 
@@ -293,11 +300,11 @@ def list_inbox_of_version(
 ) -> list[tuple[str, RunState]]:
     """(step, run without input and outputs) behind one line of `count_inbox`."""
     found = reader.rows(
-        "SELECT a.step, r.id, r.snapshot FROM approval_person m"
+        f"SELECT a.step, r.id, r.snapshot FROM {_OLDEST_OPEN} m"
         " JOIN approval a ON a.id = m.approval_id JOIN run r ON r.id = a.run"
-        " WHERE m.tenant=? AND m.login=? AND m.open=1 AND r.status <> 'paused' AND r.version_id=?"
+        " WHERE r.status <> 'paused' AND r.version_id=?"
         " AND (r.started_by = m.login AND a.kind = 'approval') = ?",
-        (tenant, login, version_id, bool(own)),
+        (tenant, login, MOST_COUNTED, version_id, bool(own)),
     )
     bodies = reader.bodies
     return [(step, decode_snapshot(bodies.load(run, "snapshot", snapshot), ())) for step, run, snapshot in found]
