@@ -71,13 +71,20 @@ class OutboxRow:
 
 
 def next_lane(journal: Journal, pool: str, after: tuple[str, str]) -> tuple[str, str] | None:
-    """The next (tenant, connector) with claimable attempts in a pool, or None behind the last."""
-    found = journal.rows(
-        "SELECT tenant, connector FROM attempt WHERE status='ready' AND pool=? AND (tenant, connector) > (?, ?)"
-        " ORDER BY tenant, connector LIMIT 1",
-        (pool, *after),
-    )
-    return (found[0][0], found[0][1]) if found else None
+    """The next (tenant, connector) with claimable attempts in a pool, or None behind the last.
+
+    Two seeks and not one comparison of both columns, for which a database walks over all that waits in a lane.
+    """
+    tenant, connector = after
+    for behind, values in (("tenant=? AND connector > ?", (tenant, connector)), ("tenant > ?", (tenant,))):
+        found = journal.rows(
+            f"SELECT tenant, connector FROM attempt WHERE status='ready' AND pool=? AND {behind}"
+            " ORDER BY tenant, connector LIMIT 1",
+            (pool, *values),
+        )
+        if found:
+            return found[0][0], found[0][1]
+    return None
 
 
 def list_ready(

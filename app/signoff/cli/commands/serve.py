@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -52,6 +53,17 @@ def configure_logging() -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
 
 
+def collect_rarely() -> None:
+    """Let the search for cyclic garbage look at less, and less often: the engine keeps many small frozen objects.
+
+    What was loaded so far is not looked at again. With Python's own thresholds, an eighth of the engine's time went
+    into looking; what is garbage without being cyclic is freed at once in any case.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+
+
 @process_app.command("engine")
 @explains_errors
 def engine_process(data: Data = DEFAULT_DATA) -> None:
@@ -68,6 +80,7 @@ def engine_process(data: Data = DEFAULT_DATA) -> None:
         if not stop.is_set():
             raise
         return
+    collect_rarely()
     try:
         listen(running, settings)
         stop.wait()
