@@ -221,7 +221,7 @@ def test_what_was_rolled_back_is_not_counted(counter: Counter) -> None:
 
     counter.engine.journal.before_commit = broken
     made = request("start_run", "a", {"definition": "work", "input": {}}, ADA, "client")
-    assert counter.send(made)[0]["code"] == "unavailable"
+    assert counter.send(made)[0]["code"] == "disk_error"
     counter.engine.journal.before_commit = lambda: None
     assert counter.tasks == []
     counter.start("a", times=3)
