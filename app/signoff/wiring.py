@@ -394,7 +394,7 @@ def start_worker(
     remote = RemoteRegistry(known, open_cluster(on), settings.modules, settings.allowed_hosts) if on else None
     client = wire_client(settings, "worker", name)
     worker = Worker(name, WireLink(client), remote or known, pools=pools, slots=slots)
-    client.on_connect = worker.offer
+    client.on_connect = worker.offer_soon
     worker.start_pulse()
     client.start()
     return worker, client

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from signoff.errors import InvalidInput, NotFound, SignoffError
+from signoff.errors import InvalidInput, NotFound, SignoffError, Unavailable
 from signoff.interchange.verifier import Bundle
 from signoff.interchange.verifier import note_problem as offline
 from signoff.runtime.pruner import Pruner
+from signoff.store.checkpoints import CheckpointFiles
 from signoff.store.journal import Journal
 from signoff.store.retention import note_problem as online
 from signoff.store.tables import metadata
@@ -302,3 +303,39 @@ def test_a_tombstone_before_its_time_is_false(office: Office, clock: Clock) -> N
     notes += [json.dumps({**told, "status": ""}), json.dumps({**told, "days": 1e99}), stone["leaf"][5]]
     assert [bool(offline(n)) for n in notes] == [True] * (len(notes) - 1) + [False]
     assert [online(n) for n in notes] == [offline(n) for n in notes]
+
+
+def test_what_is_sealed_or_pruned_while_it_is_read_is_no_finding(office: Office, clock: Clock) -> None:
+    """The engine goes on: it signs, starts and removes runs between any two things that a reader reads."""
+    rule(office, days=1)
+    ended(office)
+    sealer(office).seal()
+
+    class Busy(CheckpointFiles):
+        """The sealer is quicker than who reads."""
+
+        def notes(self, tenant: str) -> list[str]:
+            ended(office)
+            sealer(office).seal()
+            return super().notes(tenant)
+
+    busy = Busy(Settings(office.folder).checkpoint_folder)
+    with open_verifier(Settings(office.folder)) as v:
+        v._database._files = busy
+        assert [f.code for f in v.findings()] == []
+    evidence = office.signoff.queries.evidence
+    evidence._files = busy
+    assert checked(office)[0] == set()
+    clock.move(days=3)
+
+    class Pruning(Busy):
+        def notes(self, tenant: str) -> list[str]:
+            found = CheckpointFiles.notes(self, tenant)
+            sealer(office).prune()
+            return found
+
+    evidence._files = Pruning(busy.folder)
+    with pytest.raises(Unavailable, match="pruned while it was exported"):
+        checked(office)
+    evidence._files = CheckpointFiles(busy.folder)
+    assert checked(office)[0] == set()

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signoff.engine.faults import QUIET_S, Faults
 from signoff.engine.views import FeedEvent
+from signoff.errors import Unavailable
 from signoff.runtime.feed import LocalFeed
 from signoff.runtime.relay import Relay
 from signoff.runtime.service import Service
@@ -154,6 +156,58 @@ def test_a_service_goes_on_after_a_failing_round() -> None:
     service.start()
     assert service.enough.wait(10)
     service.close()
+
+
+def test_a_service_that_goes_on_failing_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    """An outage of the database is a traceback, then a line a minute, then one that says it is over."""
+
+    class Shaky(Service):
+        name = "shaky"
+        error_pause_s = 0.0
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.left = 500
+            self.over = threading.Event()
+
+        def work(self) -> float | None:
+            if self.left:
+                self.left -= 1
+                raise RuntimeError("on purpose")
+            if self._failed_rounds:
+                self.wake()  # once more, when the end was told
+            else:
+                self.over.set()
+            return None
+
+    service = Shaky()
+    with caplog.at_level("WARNING"):
+        service.start()
+        assert service.over.wait(10)
+        service.close()
+    said = [r.getMessage() for r in caplog.records if r.name == "signoff.runtime"]
+    assert said == ["shaky failed; it tries again", "shaky works again, after 500 failures"]
+
+
+def test_an_outage_is_one_line_and_not_one_per_request(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    faults = Faults(lambda: now[0])
+    gone = Unavailable("The database server does not answer.", code="store_gone")
+    full = OSError("No space left on device")
+    with caplog.at_level("ERROR"):
+        for error in (gone, full, gone, gone, full):
+            assert faults.told(error, "start_run").code in ("store_gone", "disk_full")
+        now[0] += QUIET_S
+        faults.told(gone, "decide")
+        for _ in range(2):
+            faults.told(RuntimeError("nobody expected this"), "decide")
+    assert [r.getMessage() for r in caplog.records] == [
+        "request start_run failed: The database server does not answer.",
+        "request start_run failed: The disk of the database is full.",
+        "request decide failed: The database server does not answer. (2 more requests since the last line)",
+        "request decide failed",
+        "request decide failed",
+    ]
 
 
 def child(tmp_path: Path, name: str) -> Child:

@@ -34,6 +34,8 @@ _VERSIONS = (
     " ON d.id = v.definition_id WHERE v.tenant=? ORDER BY v.id"
 )
 
+_PRUNED_SINCE = "SELECT 1 FROM ledger_leaf WHERE tenant=? AND kind='pruned' AND number >= ? LIMIT 1"
+
 
 class Evidence:
     """Bundles of one installation."""
@@ -56,11 +58,11 @@ class Evidence:
         yield orjson.dumps({"kind": "end", "lines": count + 1}).decode() + "\n"
 
     def _lines(self, tenant: str, run_id: str, by: str, at: str) -> Iterator[dict[str, Any]]:
+        notes = self._files.notes(tenant)  # first, so that every run which they cover is among the keys
         keys = self._keys(tenant, run_id)
         scope = "run" if run_id else "all"
         yield {"kind": "bundle", "format": FORMAT, "scope": scope, "tenant": tenant, "run": run_id, "by": by, "at": at}
         yield from ({"kind": "key", "note": note} for note in self._files.key_notes())
-        notes = self._files.notes(tenant)
         yield from ({"kind": "checkpoint", "note": note} for note in (notes[-1:] if run_id else notes))
         versions = (self._versions_of(keys[0]) if keys else set()) if run_id else None
         for digest, name, version, document in self._reader.rows(_VERSIONS, (tenant,)):
@@ -72,6 +74,8 @@ class Evidence:
             yield from self._attachments(tenant, pk)
         size = int(notes[-1].split("\n")[1]) if notes else 0
         yield from self._leaves(tenant, run_id, size)
+        if not run_id and self._reader.one(_PRUNED_SINCE, (tenant, size)):
+            raise _gone("A run")
 
     def _keys(self, tenant: str, run_id: str) -> list[int]:
         if not run_id:

@@ -32,11 +32,12 @@ from signoff.engine import (
 from signoff.engine.auditing import audit_alone
 from signoff.engine.caches import PlanCache, RunCache
 from signoff.engine.dispatch import Dispatcher
+from signoff.engine.faults import Faults
 from signoff.engine.permissions import MAY, permitted, who_may, words_of
 from signoff.engine.request import Outbound, Request, failed
 from signoff.engine.transaction import Transaction
 from signoff.engine.usage import Usage
-from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, StoreFault, Unavailable
+from signoff.errors import Conflict, Forbidden, InvalidInput, NotFound, SignoffError, StoreFault
 from signoff.store.definitions import get_version
 from signoff.store.journal import Journal
 from signoff.store.people import Account, add_request, find_request
@@ -50,8 +51,6 @@ ENGINE_REQUESTS = frozenset(
      "letter_sent", "letter_failed"}
 )  # fmt: skip
 OPEN_REQUESTS = frozenset({"sign_in", "sign_in_oidc", "sign_out", "bad_bearer"})
-SAID_AS_IT_IS = frozenset({"store_gone", "engine_replaced", "uncertain"})
-"""Faults of the store that a caller is told in their own words."""
 NEVER_KEPT = frozenset({"sign_in", "sign_in_oidc", "create_token"})
 """Their answers hold a secret, so that they are not remembered under an idempotency key."""
 
@@ -67,6 +66,7 @@ class Engine:
         self._warm = RunCache()
         self._directories: dict[str, tuple[Directory, dict[str, Account]]] = {}
         self._usage = Usage(journal)
+        self._faults = Faults()
         self._handlers: dict[str, Callable[[Transaction, Request], dict[str, Any]]] = {
             **run_requests.HANDLERS,
             **absence_requests.HANDLERS,
@@ -104,7 +104,9 @@ class Engine:
         except Exception as error:
             lost = again and self.journal.is_lost
             if isinstance(error, StoreFault) and error.code == "uncertain":  # doing it again might do it twice
-                return Outbound(answers=[(r, failed(_fault_of(error, r.do))) for r in requests], lease_later=True)
+                return Outbound(
+                    answers=[(r, failed(self._faults.told(error, r.do))) for r in requests], lease_later=True
+                )
             if lost:
                 log.warning("the connection to the database was lost (%s); doing %d again", error, len(requests))
                 return self.process(requests, again=False)
@@ -114,7 +116,7 @@ class Engine:
                 for request in requests:
                     out.add(self.process([request]))
                 return out
-            answer = failed(_fault_of(error, requests[0].do))
+            answer = failed(self._faults.told(error, requests[0].do))
             return Outbound(answers=[(requests[0], answer)], lease_later=True)
 
     def _one_commit(self, requests: Sequence[Request]) -> Outbound:
@@ -200,24 +202,3 @@ class Engine:
     def _audit_refusal(self, tx: Transaction, r: Request, error: SignoffError) -> None:
         subject = str(r.args.get("run_id") or r.args.get("name") or "")[:200]
         audit_alone(tx, r, subject, error.message, outcome="refused")
-
-
-def _fault_of(error: Exception, do: str) -> Unavailable:
-    """What a caller is told about a failed commit; the log has the rest, a full disk in one line."""
-    if isinstance(error, SignoffError) and error.code in SAID_AS_IT_IS:
-        log.error("request %s failed: %s", do, error.message)
-        return Unavailable(error.message, code=error.code, remedy=error.remedy)
-    if "disk is full" in str(error) or "No space left on device" in str(error):
-        log.error("request %s failed: the disk of the database is full", do)
-        return Unavailable("The disk of the database is full.", code="disk_full", remedy="Make room, then repeat.")
-    if "readonly database" in str(error) or "read-only transaction" in str(error):
-        log.error("request %s failed: the database is read-only", do)
-        return Unavailable("The database is read-only.", code="read_only", remedy="Mend its permissions, then repeat.")
-    if "disk I/O error" in str(error) or "unable to open database file" in str(error):
-        log.error("request %s failed: the disk of the database reports an error: %s", do, error)
-        message = "The disk of the database reports an error; nothing of this request was kept."
-        return Unavailable(
-            message, code="disk_error", remedy="Look after the disk, then repeat; `signoff verify` checks."
-        )
-    log.error("request %s failed", do, exc_info=error)
-    return Unavailable("The request could not be carried out just now.", remedy="Send it again.")

@@ -43,6 +43,7 @@ class WireClient:
         self._listeners: list[Callable[[FeedEvent], None]] = []
         self.on_task: Callable[[dict[str, Any]], None] | None = None
         self.on_connect: Callable[[], None] | None = None
+        """Called, quickly returning, by the receiving thread whenever the link stands."""
 
     def start(self, wait_s: float = 0.0) -> bool:
         """Begin connecting; returns whether the connection stands within `wait_s`."""
@@ -148,7 +149,7 @@ class WireClient:
         if self._listeners:
             self.post({"do": "follow"}, self._followed_again)
         if self.on_connect is not None:
-            threading.Thread(target=self.on_connect, name="signoff-offer", daemon=True).start()
+            self.on_connect()
 
     def _followed_again(self, _: dict[str, Any]) -> None:
         for listener in list(self._listeners):

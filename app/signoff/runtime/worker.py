@@ -88,8 +88,16 @@ class Worker:
         """Begin renewing leases; slots are offered when the link stands."""
         self._pulse.start()
 
+    def offer_soon(self) -> None:
+        """Offer (again) from the heartbeat's thread, until the engine has taken it; for example on a new link."""
+        self._pulse.offer_again()
+
     def offer(self) -> None:
-        """Say (again) how many slots are free, for example after the link was renewed."""
+        """Say (again) how many slots are free.
+
+        Raises:
+            SignoffError: the engine could not take it just now; `offer_soon` repeats by itself.
+        """
         if not self._draining.is_set():
             with self._lock:
                 claims = [list(c) for c in self._active]
@@ -228,7 +236,7 @@ class Worker:
                 self._active.pop(claims[i], None)
             self._idle.notify_all()
         if answer["lost"]:
-            self.offer()
+            self.offer_soon()
         return float(shortest) / 3
 
     def _keep(self, claims: Sequence[tuple[str, str, int, int, int]], told: Sequence[Any]) -> None:
@@ -256,7 +264,7 @@ class _Pulse(Service):
         self._beat = 0.0
 
     def offer_again(self) -> None:
-        """The engine may have stopped giving this worker tasks, because it seemed lost; say that it is there."""
+        """The engine may not know this worker's slots, or think it lost: say that it is there, until that arrives."""
         self._offer_again = True
         self.wake()
 
@@ -276,7 +284,11 @@ class _Pulse(Service):
         """One round; with nothing at work it looks again soon enough for any lease."""
         if self._offer_again:
             self._offer_again = False
-            self._worker.offer()
+            try:
+                self._worker.offer()
+            except BaseException:
+                self._offer_again = True  # with the next round, after a pause
+                raise
         pause = self._worker.renew()
         limit = self._shortest / 3 if self._shortest != float("inf") else None
         return pause if pause is not None else limit

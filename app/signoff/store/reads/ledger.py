@@ -70,13 +70,16 @@ def iter_run_ids(reader: Reader, tenant: str) -> Iterator[tuple[int, str]]:
 def ledger_problems(
     reader: Reader, files: CheckpointFiles | None, is_signed: Callable[[str], bool] | None
 ) -> Iterator[tuple[str, str]]:
-    """(code, message) of what is wrong with leaves, checkpoints, and the files that they were exported to."""
+    """(code, message) of what is wrong with leaves, checkpoints, and the files that they were exported to.
+
+    The files are read first: an engine that goes on sealing writes to the database before it writes to them.
+    """
     for tenant in {*list_tenants(reader), *(files.tenants() if files else ())}:
+        notes = files.notes(tenant) if files else []
         stored = reader.rows(
             "SELECT number, size, root, body FROM ledger_checkpoint WHERE tenant=? ORDER BY number", (tenant,)
         )
         yield from _tree_problems(reader, tenant, [(r[0], r[1], bytes(r[2])) for r in stored])
-        notes = files.notes(tenant) if files else []
         bodies = [r[3] for r in stored]
         for number, note in enumerate(notes, 1):
             if number > len(bodies):
