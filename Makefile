@@ -13,7 +13,7 @@ BENCH_ENV := SIGNOFF_BENCH_PEER_PY="$(CURDIR)/$(PEER_PY)"
 ARGS ?=
 MINUTES ?= 30
 
-.PHONY: help setup setup-browser setup-bench python demo test test-all bench bench-large bench-scheduler campaign check format docs lock clean
+.PHONY: help setup setup-browser setup-bench setup-audit python demo test test-all bench bench-large bench-scheduler campaign check format docs lock sbom audit clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -31,6 +31,9 @@ setup-browser: python ## the same, and a Chromium for the browser tests
 
 setup-bench: setup
 	@"$(ANY_PYTHON)" .ci/bootstrap.py --bench
+
+setup-audit: setup
+	@"$(ANY_PYTHON)" .ci/bootstrap.py --audit
 
 demo: setup ## the product with demo people and running work, in your browser
 	@.venv/bin/signoff demo $(ARGS)
@@ -70,5 +73,11 @@ docs: setup-browser ## run the commands and links that the documents show
 lock: setup ## make the lock files anew from pyproject.toml (needs uv)
 	@sh .ci/relock.sh $(ARGS)
 
+sbom: setup-audit ## a bill of materials of what is installed, in .build/sbom.json (CycloneDX)
+	@$(PY) .ci/supply_chain.py sbom
+
+audit: setup-audit ## known vulnerabilities of every pinned package (needs an advisory service; says so where there is none)
+	@$(PY) .ci/supply_chain.py audit
+
 clean: ## throw away everything that set-up made
-	rm -rf .venv .venv-bench .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-audit .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

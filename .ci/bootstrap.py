@@ -7,6 +7,7 @@ holds a digest of everything that was installed.
     python3 .ci/bootstrap.py --browser   also finds or installs a Chromium and records it (see tests/browser.py), and
                                          PostgreSQL's server programs where they can be had (see tests/postgres.py)
     python3 .ci/bootstrap.py --bench     .venv-bench with .ci/lock-bench.txt (the peers we measure against)
+    python3 .ci/bootstrap.py --audit     .venv-audit with .ci/lock-audit.txt (what looks at the packages we use)
 
 SIGNOFF_PYTHON names the interpreter to use; SIGNOFF_CHROMIUM the browser; SIGNOFF_POSTGRES the folder with initdb.
 """
@@ -196,12 +197,13 @@ def main():
     parser = argparse.ArgumentParser(description="Sets this checkout up.")
     parser.add_argument("--browser", action="store_true", help="also find or install a Chromium and PostgreSQL")
     parser.add_argument("--bench", action="store_true", help="set up .venv-bench instead of .venv")
+    parser.add_argument("--audit", action="store_true", help="set up .venv-audit instead of .venv")
     options = parser.parse_args()
-    name = "-bench" if options.bench else ""
+    name = "-bench" if options.bench else "-audit" if options.audit else ""
     try:
         with one_at_a_time():
             lock = os.path.join(ROOT, ".ci", "lock%s.txt" % name)
-            python = make_venv(os.path.join(ROOT, ".venv" + name), lock, project=not options.bench)
+            python = make_venv(os.path.join(ROOT, ".venv" + name), lock, project=not name)
             if options.browser:
                 subprocess.run([python, "-m", "tests.postgres", "ensure"], cwd=ROOT)  # without it its tests are skipped
                 return subprocess.run([python, "-m", "tests.browser", "ensure"], cwd=ROOT).returncode

@@ -13,9 +13,12 @@ lock() {
 lock pyproject.toml --extra build --extra dev --extra notebook --extra postgres --extra dask --extra otel \
   --extra oidc --output-file .ci/lock.txt "$@"
 
-# The peers are measured in an environment of their own: nothing of ours, nothing that pulls our versions about.
-.venv/bin/python -c '
-import pathlib, tomllib
+# The peers are measured, and the packages looked at, in environments of their own: nothing of ours, nothing that pulls
+# our versions about.
+for extra in bench audit; do
+  .venv/bin/python - "$extra" <<'PY' | lock - --output-file ".ci/lock-$extra.txt" "$@"
+import pathlib, sys, tomllib
 project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
-print("\n".join(project["optional-dependencies"]["bench"]))
-' | lock - --output-file .ci/lock-bench.txt "$@"
+print("\n".join(project["optional-dependencies"][sys.argv[1]]))
+PY
+done

@@ -73,7 +73,9 @@ def locked(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("lock.txt", ("", *LOCKED_EXTRAS)), ("lock-bench.txt", ("bench",))], ids=["main", "bench"]
+    ("lock", "extras"),
+    [("lock.txt", ("", *LOCKED_EXTRAS)), ("lock-bench.txt", ("bench",)), ("lock-audit.txt", ("audit",))],
+    ids=["main", "bench", "audit"],
 )
 def test_the_lock_fits_the_project(lock: str, extras: tuple[str, ...]) -> None:
     """Run `make lock` when this fails."""
@@ -84,7 +86,7 @@ def test_the_lock_fits_the_project(lock: str, extras: tuple[str, ...]) -> None:
             assert need.specifier.contains(pins[canonicalize_name(need.name)]), f"{lock} does not fit '{line}'"
 
 
-@pytest.mark.parametrize("lock", ["lock.txt", "lock-bench.txt"])
+@pytest.mark.parametrize("lock", ["lock.txt", "lock-bench.txt", "lock-audit.txt"])
 def test_the_lock_is_hashed_and_names_no_place(lock: str) -> None:
     text = (ROOT / ".ci" / lock).read_text()
     pins, hashed = re.findall(r"^[\w.-]+==", text, re.M), re.findall(r"^[\w.-]+==[^\n]*\\\n\s+--hash=", text, re.M)
