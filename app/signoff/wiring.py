@@ -5,30 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from signoff.assets import asset_folder
 from signoff.connectors.call import Connector
 from signoff.connectors.registry import build_registry
-from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.engine.handle import Engine
 from signoff.engine.queries import Queries
-from signoff.engine.request import unwrap
 from signoff.engine.verify import Verifier
-from signoff.engine.writer import LocalPort, Writer, read_request
+from signoff.engine.writer import LocalPort, Writer
 from signoff.errors import Unavailable
 from signoff.runtime.client import WireClient, WireLink
-from signoff.runtime.clock import utc_now
 from signoff.runtime.clusters import RemoteRegistry, open_cluster
 from signoff.runtime.feed import LocalFeed
 from signoff.runtime.folder import load_store, load_tokens, own_folder, refuse_a_lost_database
 from signoff.runtime.local import LocalLink
 from signoff.runtime.postman import open_letters
 from signoff.runtime.rescuer import Rescuer
+from signoff.runtime.running import Running
 from signoff.runtime.sealer import Sealer
 from signoff.runtime.server import WireServer
 from signoff.runtime.serverwatch import ServerWatch
@@ -40,6 +38,7 @@ from signoff.runtime.wire import socket_address
 from signoff.runtime.worker import Worker
 from signoff.scheduler import DurableTaskScheduler
 from signoff.store.checkpoints import CheckpointFiles, Signer
+from signoff.store.clock import ServerClock, clock_of, utc_now
 from signoff.store.database import Database, Where, is_server, open_database, open_newest
 from signoff.store.files import FileStore
 from signoff.store.journal import Journal
@@ -110,79 +109,11 @@ def templates() -> list[dict[str, Any]]:
     return [json.loads(f.read_text("utf-8")) for f in sorted(asset_folder("templates").glob("*.json"))]
 
 
-@dataclass(slots=True)
-class Running:
-    """An engine in this process with its services; close it when done (or use `with`)."""
-
-    signoff: Signoff
-    writer: Writer
-    feed: LocalFeed
-    reader: Database
-    services: tuple[Service, ...]
-    workers: list[Worker] = field(default_factory=list)
-    server: WireServer | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def save_person(
-        self,
-        login: str,
-        *,
-        name: str = "",
-        roles: Iterable[str] | None = (),
-        groups: Iterable[str] | None = (),
-        password: str = "",
-        email: str = "",
-        active: bool = True,
-        kind: str = "",
-        tenant: str = "default",
-    ) -> None:
-        """Create or change an account with the authority of the installation itself (set-up, tests, CLI).
-
-        Roles and groups that are None, and an empty name, email or password, stay as they are.
-        """
-        args = {
-            "login": login,
-            "name": name,
-            "email": email,
-            "roles": None if roles is None else list(roles),
-            "groups": None if groups is None else list(groups),
-            "active": active,
-            "kind": kind,
-        }
-        install = Actor("system", "installation", "Installation", "cli")
-        request = read_request(
-            {"do": "save_person", "tenant": tenant, "args": {**args, "password": password}},
-            lambda answer: None,
-            "engine",
-            lambda tenant, login: None,
-        )
-        request.actor = install
-        unwrap(self.writer.ask(request))
-
-    def close(self) -> None:
-        """Stop workers, services and the writer, in that order; nothing acknowledged is lost."""
-        for worker in self.workers:
-            worker.close()
-        if self.server is not None:
-            self.server.close()
-        for service in self.services:
-            service.close()
-        self.writer.close()
-        self.feed.close()
-        self.signoff.queries.close()
-        self.reader.dispose()
-
-
 def start_engine(
     settings: Settings,
     *,
     connectors: Mapping[str, Connector] | None = None,
-    now: Callable[[], datetime] = utc_now,
+    now: Callable[[], datetime] | None = None,
     services: bool = True,
     wait_s: float = 10.0,
     is_stopped: Callable[[], bool] = bool,
@@ -193,7 +124,7 @@ def start_engine(
     Args:
         settings: of the installation.
         connectors: what activities may call; everything registered where none are given.
-        now: the clock.
+        now: the clock, for tests; else this machine's, or on a server the server's (`signoff.store.clock`).
         services: whether timers, the rescuer, the relay and the sealer run.
         wait_s: on a server, how long to wait for another engine that writes to the same database.
         is_stopped: ends that waiting.
@@ -212,15 +143,16 @@ def start_engine(
     settings.marker.touch()
     feed = LocalFeed()
     vault = open_vault(settings)
-    writer = Writer(lambda: Engine(Journal(database, vault, writing), now, installed), feed.publish)
+    reader = open_database(where, read_only=True)
+    clock = now or clock_of(reader, database)
+    writer = Writer(lambda: Engine(Journal(database, vault, writing), clock, installed), feed.publish)
     writer.start()
     feed.start()
-    reader = open_database(where, read_only=True)
-    queries = Queries(Reader(reader, vault), now, installed, templates(), *_files(settings))
+    queries = Queries(Reader(reader, vault), clock, installed, templates(), *_files(settings))
     port = LocalPort(writer, queries.find_password_hash)
     background: tuple[Service, ...] = ()
     if services:
-        background = _services(settings, reader, writer, vault, now, on_replaced)
+        background = _services(settings, reader, writer, vault, clock, on_replaced)
         for service in background:
             service.start()
     return Running(Signoff(port, queries, feed), writer, feed, reader, background)
@@ -236,7 +168,9 @@ def _services(
 ) -> tuple[Service, ...]:
     """What works in the background beside the writer."""
     pump = TimerPump(reader, writer, now)
-    watch = ServerWatch(writer, on_replaced) if is_server(settings.where) else StoreWatch(settings.database, writer)
+    keep_clock = now.keep if isinstance(now, ServerClock) else bool
+    on_server = is_server(settings.where)
+    watch = ServerWatch(writer, on_replaced, keep_clock) if on_server else StoreWatch(settings.database, writer)
     sealer = open_sealer(settings, Reader(reader, vault), writer, now)
     relay, postman = open_letters(reader, writer, now, settings.folder, vault)
     sweeper = Sweeper(Reader(reader, vault), _files(settings)[1])
@@ -277,7 +211,7 @@ def open_embedded(
     connectors: Mapping[str, Connector] | None = None,
     modules: Iterable[str] = (),
     slots: int = 4,
-    now: Callable[[], datetime] = utc_now,
+    now: Callable[[], datetime] | None = None,
     services: bool = True,
 ) -> Running:
     """The engine inside this process, for notebooks, scripts and tests: same interface, one file.
@@ -311,7 +245,8 @@ def open_durable_scheduler(path: str | Path, name: str = "default", **settings: 
         name: of the task graph in it.
         settings: see `DurableTaskScheduler`.
     """
-    return DurableTaskScheduler(open_task_graph(path, name), **settings)
+    store = open_task_graph(path, name)
+    return DurableTaskScheduler(store, **{"now": store.now, **settings})
 
 
 @contextmanager
@@ -352,13 +287,17 @@ def wire_client(settings: Settings, role: str, name: str = "") -> WireClient:
 
 
 def open_remote(
-    settings: Settings, *, now: Callable[[], datetime] = utc_now, wait_s: float = 5.0, with_connectors: bool = False
+    settings: Settings,
+    *,
+    now: Callable[[], datetime] | None = None,
+    wait_s: float = 5.0,
+    with_connectors: bool = False,
 ) -> tuple[Signoff, WireClient]:
     """The same `Signoff` over the wire: commands and feed through the engine process, reads from the file.
 
     Args:
         settings: of the installation.
-        now: the clock.
+        now: the clock; else the one that the engine goes by.
         wait_s: how long to wait for the engine.
         with_connectors: import the modules that register activities, so that definitions can be checked
             against them (the web process does).
@@ -374,7 +313,9 @@ def open_remote(
         )
     reader = open_database(settings.where, read_only=True)
     connectors = _registry(settings) if with_connectors else None
-    queries = Queries(Reader(reader, open_vault(settings)), now, connectors, templates(), *_files(settings))
+    queries = Queries(
+        Reader(reader, open_vault(settings)), now or clock_of(reader), connectors, templates(), *_files(settings)
+    )
     return Signoff(client, queries, client), client
 
 

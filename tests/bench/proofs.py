@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from signoff.runtime.clock import utc_now
+
 from signoff.connectors.registry import build_registry
 from signoff.engine.handle import Engine
 from signoff.engine.writer import Writer
-from signoff.runtime.clock import utc_now
 from signoff.runtime.local import LocalLink
 from signoff.runtime.worker import Worker
 from signoff.store.journal import Journal

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from signoff.runtime.clock import utc_now
+
 from signoff.connectors.registry import build_registry
 from signoff.core.states import Actor
 from signoff.engine.handle import Engine
 from signoff.engine.request import Request
 from signoff.engine.writer import Writer
-from signoff.runtime.clock import utc_now
 from signoff.runtime.local import LocalLink
 from signoff.runtime.worker import Worker
 from signoff.store.dialects import Batch

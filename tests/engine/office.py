@@ -16,9 +16,10 @@ from signoff.core.plan import compile_plan
 from signoff.core.states import Actor
 from signoff.engine.client import Signoff
 from signoff.engine.views import RunView
+from signoff.runtime.running import Running
 from signoff.store.journal import event_of
 from signoff.store.reads.reader import Reader
-from signoff.wiring import Running, Settings, open_embedded, open_vault
+from signoff.wiring import Settings, open_embedded, open_vault
 from tests import stores
 
 TENANT = "default"

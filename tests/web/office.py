@@ -19,9 +19,10 @@ import uvicorn
 from signoff.connectors.call import ActivityError, Call
 from signoff.core.states import Actor
 from signoff.engine.views import FeedEvent
+from signoff.runtime.running import Running
 from signoff.web.app import create_app
 from signoff.web.settings import WebSettings
-from signoff.wiring import Running, open_embedded
+from signoff.wiring import open_embedded
 
 TENANT = "default"
 PEOPLE = {

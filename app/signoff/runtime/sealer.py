@@ -9,12 +9,12 @@ from datetime import datetime
 
 from signoff.core.states import Actor
 from signoff.engine.writer import Writer
-from signoff.runtime.clock import utc_now
 from signoff.runtime.keeper import Keeper
 from signoff.runtime.pruner import Pruner
 from signoff.runtime.service import Service
 from signoff.runtime.submit import submit_all
 from signoff.store.checkpoints import CheckpointFiles, Signer, body_of
+from signoff.store.clock import utc_now
 from signoff.store.reads import ledger
 from signoff.store.reads.reader import Reader
 

@@ -16,14 +16,20 @@ _ACTOR = Actor("system", "serverwatch", channel="engine")
 
 
 class ServerWatch(Service):
-    """Asks the writer for nothing once a second: it looks after its connection before each transaction."""
+    """Asks the writer for nothing once a second: it looks after its connection before each transaction.
+
+    `keep_clock` is called as often.
+    """
 
     name = "serverwatch"
 
-    def __init__(self, writer: Writer, on_replaced: Callable[[], object]) -> None:
+    def __init__(
+        self, writer: Writer, on_replaced: Callable[[], object], keep_clock: Callable[[], object] = bool
+    ) -> None:
         super().__init__()
         self._writer = writer
         self._on_replaced = on_replaced
+        self._keep_clock = keep_clock
 
     def work(self) -> float | None:
         """One look."""
@@ -34,4 +40,5 @@ class ServerWatch(Service):
             self._writer.refuse("Another engine has taken over the database.")
             self._on_replaced()
             return None
+        self._keep_clock()
         return PAUSE_S

@@ -11,7 +11,8 @@ from signoff.cli.demo.people import PASSWORD, PEOPLE
 from signoff.cli.demo.seed import Planter
 from signoff.cli.demo.service import make_server
 from signoff.connectors.registry import build_registry
-from signoff.wiring import Running, open_embedded
+from signoff.runtime.running import Running
+from signoff.wiring import open_embedded
 
 
 @contextmanager

@@ -66,9 +66,18 @@ class Writing(Protocol):
 
 
 class Dialect(Protocol):
-    """A module of this package; `DURABLE` says what makes its commits survive."""
+    """A module of this package.
+
+    Attributes:
+        DURABLE: what makes its commits survive.
+        HAS_CLOCK: whether the database has a clock of its own.
+    """
 
     DURABLE: str
+    HAS_CLOCK: bool
+
+    def read_clock(self, engine: Engine) -> int:
+        """The clock of a database that has one, microseconds since 1970 UTC."""
 
     def open_engine(self, where: Any, *, read_only: bool = False, busy_s: float = 5.0) -> Engine:
         """A SQLAlchemy engine on a database."""

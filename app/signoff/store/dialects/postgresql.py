@@ -33,6 +33,7 @@ except ImportError:  # the extra is not installed; said where a server is opened
 
 OLDEST = 130000
 DURABLE = "fsync, full_page_writes, synchronous_commit"
+HAS_CLOCK = True
 CONNECT_S = 5
 RESTED_S = 1.0
 _LITERAL = re.compile(r"('(?:[^']|'')*')")
@@ -225,6 +226,13 @@ def turns(where: str) -> Callable[[Any, int], AbstractContextManager[None]]:
     return turn
 
 
+def read_clock(engine: Engine) -> int:
+    """The server's clock, which is not that of the transaction's beginning."""
+    with for_statements(engine).connect() as connection:
+        found = connection.exec_driver_sql("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").scalar()
+    return int(found or 0)
+
+
 def for_statements(engine: Engine) -> Engine:
     """Without BEGIN and ROLLBACK, each of which would cost a round trip."""
     return engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -268,6 +276,9 @@ def findings(where: str) -> Iterator[tuple[bool, str]]:
             version = connection.exec_driver_sql("SELECT current_setting('server_version')").scalar()
             assert_durable(raw)
             yield True, f"PostgreSQL {version}, psycopg {psycopg.__version__}"
+        ahead_s = read_clock(engine) / 1e6 - time.time()
+        if abs(ahead_s) >= 1:
+            yield True, f"The server's clock differs from this machine's by {ahead_s:.0f} s; times go by the server's"
     except SignoffError as error:
         yield False, str(error)
     except DBAPIError as error:

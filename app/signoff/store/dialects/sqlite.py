@@ -25,6 +25,7 @@ from signoff.store.dialects import Batch, one_by_one
 SAFE_VERSION = (3, 51, 3)
 LITTLE_MB = 200
 DURABLE = "WAL, synchronous=FULL"
+HAS_CLOCK = False
 
 
 def sqlite_module() -> ModuleType:
@@ -177,6 +178,11 @@ def turns(where: str | Path) -> Callable[[Any, int], AbstractContextManager[None
             os.close(handle)
 
     return turn
+
+
+def read_clock(engine: Engine) -> int:
+    """A file has none."""
+    raise NotImplementedError
 
 
 def for_statements(engine: Engine) -> Engine:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from signoff.store.clock import clock_of
 from signoff.store.dialects import Where, dialect_at
 from signoff.store.migrate import upgrade
 from signoff.store.tasks.edges import EdgeRows
@@ -38,10 +39,12 @@ class TaskGraphStore:
     Attributes:
         before_commit: called inside each write transaction, just before it commits; for tests of crashes.
         after_commit: called just after.
+        now: the clock that leases in this database go by, aware UTC.
     """
 
     def __init__(self, engine: Engine, reader: Engine, where: Where, name: str) -> None:
         self._engine, self._reader = engine, reader
+        self.now = clock_of(reader, engine)
         dialect = dialect_at(where)
         with engine.connect() as connection:
             dialect.assert_durable(connection.connection.dbapi_connection)
