@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -394,3 +395,21 @@ def test_a_definition_beyond_the_limits_is_not_published(office: Office) -> None
     office.signoff.do("set_limits", person("root"), TENANT, limits={"steps": 1, "depth": 1}, reason="x")
     with pytest.raises(errors.InvalidInput, match="at most 1 are allowed"):
         office.publish(chain("buy", activity("a"), activity("b")))
+
+
+def test_a_commit_that_failed_costs_nobody_a_turn(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was leased in it was not: the tenant is served again as if it had not been tried."""
+    for tenant in ("a", "b"):
+        counter.tenant(tenant)
+        counter.publish(tenant, "work", step())
+        counter.start(tenant, times=4)
+    dispatcher = counter.engine.dispatcher
+    before = dispatcher.turn_of("a"), dispatcher.turn_of("b")
+    with monkeypatch.context() as patched:
+        patched.setattr(counter.engine.journal, "commit", Mock(side_effect=OSError("disk full")))
+        counter.offer(2)
+        assert (dispatcher.turn_of("a"), dispatcher.turn_of("b")) == before
+        assert counter.tasks == []
+    counter.offer(1)
+    served = counter.drain()
+    assert served == ["a", "b"] * 4, "they are served by turns from the beginning"

@@ -33,11 +33,12 @@ class Away(LocalLink):
         free: int,
         on_task: Callable[[dict[str, Any]], None],
         claims: Sequence[Sequence[Any]] = (),
+        received: Sequence[int] = (),
     ) -> None:
         if self.left:
             self.left -= 1
             raise Unavailable("The database server does not answer.", remedy="Send it again.")
-        super().offer(worker, pools, free, on_task, claims)
+        super().offer(worker, pools, free, on_task, claims, received)
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
         with self.asking:

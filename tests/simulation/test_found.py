@@ -257,8 +257,44 @@ def test_an_outcome_repeated_after_a_new_offer_frees_no_second_slot() -> None:
     dispatcher.offer(WorkerSlot("w", ("default",), 2, print))
     slot = dispatcher.take("default")
     assert slot is not None
-    slot.held.add(CLAIM)
+    dispatcher.give(slot, CLAIM)
     assert dispatcher.give_back("w", CLAIM) is slot
     dispatcher.offer(WorkerSlot("w", ("default",), 2, print))
     assert dispatcher.give_back("w", CLAIM) is None
     assert dispatcher.free("default") == 2
+
+
+def test_a_task_on_its_way_takes_the_slot_that_the_worker_offers() -> None:
+    """Seed 6177: a batch was done one by one, its first request leased a task, and an offer made before it was last.
+
+    The worker got more tasks than it has slots.
+    """
+    dispatcher = Dispatcher()
+    send = print
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, send), (), (0, 0))
+    slot = dispatcher.take("default")
+    assert slot is not None
+    epoch, number = dispatcher.give(slot, CLAIM)
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, send), (), (0, 0))
+    assert dispatcher.free("default") == 0, "it is still on its way"
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, send), (), (epoch + 1, number))
+    assert dispatcher.free("default") == 0, "what an engine before this one has sent says nothing"
+    dispatcher.offer(WorkerSlot("w", ("default",), 0, send), [CLAIM], (epoch, number))
+    assert dispatcher.free("default") == 0
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, send), (), (epoch, number))
+    assert dispatcher.free("default") == 1, "it had it and has it no more: its lease was lost"
+
+
+def test_a_task_on_a_connection_that_broke_takes_no_slot() -> None:
+    """Beside seed 6177: what was sent to the old connection never came."""
+    dispatcher = Dispatcher()
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, print), (), (0, 0))
+    slot = dispatcher.take("default")
+    assert slot is not None
+    dispatcher.give(slot, CLAIM)
+    dispatcher.offer(WorkerSlot("w", ("default",), 1, repr), (), (0, 0))
+    assert dispatcher.free("default") == 1
+    dispatcher.withdraw("w", print)
+    assert dispatcher.free("default") == 1, "the end of the old connection says nothing about the new one"
+    dispatcher.withdraw("w", repr)
+    assert dispatcher.find("w") is None

@@ -33,6 +33,7 @@ class SimWorker:
         self.asleep_until: float = -1.0
         self.must_offer = True
         self.offering = False
+        self.received: list[int] = [0, 0]
 
     @property
     def dice(self) -> Random:
@@ -46,6 +47,7 @@ class SimWorker:
         """Called by the engine after the commit that leased the task."""
         assert claim_of(task) not in self.active, "a task was handed out twice"
         self.active[claim_of(task)] = task
+        self.received = task["mark"]
         working = sum("done" not in t for t in self.active.values())
         assert working <= self.slots, f"{self.actor.id} got more tasks than it has slots"
 
@@ -88,7 +90,8 @@ class SimWorker:
             self.must_offer = True
 
         claims = [list(c) for c in self.active]
-        args = {"pools": list(self.pools), "free": self.slots - len(self.active), "claims": claims}
+        args: dict[str, Any] = {"pools": list(self.pools), "free": self.slots - len(self.active), "claims": claims}
+        args["received"] = self.received
         return Ask("offer", self.actor, args, origin="worker", context=self.take, heard=heard, lost=lost)
 
     def _heartbeat(self) -> Ask:

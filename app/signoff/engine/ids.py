@@ -23,6 +23,11 @@ def new_plan_id(now: datetime) -> str:
     return "p-" + _sortable(now)
 
 
+def new_epoch() -> int:
+    """48 random bits that name one process of the engine, so that they are exact in any JSON."""
+    return secrets.randbits(48)
+
+
 def _sortable(now: datetime) -> str:
     value = (int(now.timestamp() * 1000) << 80) | secrets.randbits(80)
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))

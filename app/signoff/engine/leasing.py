@@ -155,11 +155,10 @@ class Leasing:
         fence = state.steps[task.step].fence
         given = (task.run_id, task.step, task.generation, task.attempt, fence)
         call = (key.pk, task.step, task.generation, task.item, task.attempt)
-        slot.held.add(given)
-        self._dispatcher.served(tenant, self._usage.limits(tenant).weight)
+        mark = self._dispatcher.give(slot, given)
+        tx.undo.append(self._dispatcher.served(tenant, self._usage.limits(tenant).weight))
         self._usage.begin(call, tenant, task.pool, task.connector, tx.now)
-        tx.undo.append(lambda: slot.held.discard(given))
-        tx.undo.append(lambda: self._usage.end(call))
+        tx.undo += [lambda: self._dispatcher.take_back(slot, given), lambda: self._usage.end(call)]
         tx.out.tasks.append(
             (
                 slot,
@@ -177,6 +176,7 @@ class Leasing:
                     "input": task.input,
                     "last": self._last_report(key.pk, task),
                     "run_s": config.timeouts.run_s,
+                    "mark": mark,
                     "heartbeat_s": config.timeouts.heartbeat_s,
                     "definition": plan.definition.name,
                     "version": plan.version,

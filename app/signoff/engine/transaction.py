@@ -235,9 +235,9 @@ class Transaction:
 
     # Leasing
 
-    def offer(self, slot: WorkerSlot, claims: list[Claim]) -> None:
+    def offer(self, slot: WorkerSlot, claims: list[Claim], received: tuple[int, int] | None) -> None:
         """A worker says what it can take; what it said before counts again if this is rolled back."""
-        before = self._dispatcher.offer(slot, claims)
+        before = self._dispatcher.offer(slot, claims, received)
         self.undo.append(lambda: self._dispatcher.restore(slot.worker, before))
 
     def give_back(self, worker: str, claim: Claim) -> None:

@@ -28,11 +28,11 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
     def offer(tx: Transaction, r: Request) -> Answer:
         pools = tuple(str(p) for p in required(r.args, "pools", list))
         slot = WorkerSlot(r.actor.id, pools, required(r.args, "free", int), r.context)
-        tx.offer(slot, [(c[0], c[1], c[2], c[3], c[4]) for c in r.args.get("claims") or ()])
+        tx.offer(slot, [(c[0], c[1], c[2], c[3], c[4]) for c in r.args.get("claims") or ()], _mark(r))
         return ok()
 
     def withdraw(tx: Transaction, r: Request) -> Answer:
-        dispatcher.withdraw(r.actor.id)
+        dispatcher.withdraw(r.actor.id, r.context)
         return ok()
 
     def complete(tx: Transaction, r: Request) -> Answer:
@@ -71,6 +71,12 @@ def handlers(dispatcher: Dispatcher) -> dict[str, Handler]:
         "expire_lease": expire,
         "fire_timer": fire_timer,
     }
+
+
+def _mark(r: Request) -> tuple[int, int] | None:
+    """Of the newest task that the worker has received."""
+    received = r.args.get("received")
+    return (int(received[0]), int(received[1])) if received else None
 
 
 def _claim(r: Request) -> dict[str, Any]:

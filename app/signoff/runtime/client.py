@@ -201,12 +201,12 @@ class WireLink:
         free: int,
         on_task: Callable[[dict[str, Any]], None],
         claims: Sequence[Sequence[Any]] = (),
+        received: Sequence[int] = (),
     ) -> None:
         """Offer slots; tasks come as pushes."""
         self._client.on_task = on_task
-        self._client.call(
-            {"do": "offer", "args": {"pools": list(pools), "free": free, "claims": [list(c) for c in claims]}}
-        )
+        args = {"pools": list(pools), "free": free, "claims": [list(c) for c in claims], "received": list(received)}
+        self._client.call({"do": "offer", "args": args})
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
         """Send and wait."""

@@ -23,11 +23,11 @@ class LocalLink:
         free: int,
         on_task: Callable[[dict[str, Any]], None],
         claims: Sequence[Sequence[Any]] = (),
+        received: Sequence[int] = (),
     ) -> None:
         """Offer slots and wait until the engine knows."""
-        request = self._build(
-            worker, "offer", "", {"pools": list(pools), "free": free, "claims": [list(c) for c in claims]}
-        )
+        args = {"pools": list(pools), "free": free, "claims": [list(c) for c in claims], "received": list(received)}
+        request = self._build(worker, "offer", "", args)
         request.context = on_task
         unwrap(self._writer.ask(request))
 

@@ -152,6 +152,10 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(data)
 
+    def push(self, task: dict[str, Any]) -> None:
+        """Send the worker at the other end a task; one and the same for all that it offers here."""
+        self._server.send(self, {"task": task})
+
     def drop(self) -> None:
         """Close the connection."""
         if self._transport is not None:
@@ -189,8 +193,8 @@ class _Connection(asyncio.Protocol):
             if self._role == "worker":
                 message = {**message, "actor": {"kind": "worker", "id": self._name, "channel": "worker"}}
             request: Request = read_request(message, reply, self._role, self._server.find_hash)
-            if request.do == "offer":
-                request.context = lambda task: self._server.send(self, {"task": task})
+            if request.do in ("offer", "withdraw"):
+                request.context = self.push
             self._server.writer.submit(request)
         except SignoffError as error:
             reply(failed(error))

@@ -32,10 +32,12 @@ class Link(Protocol):
         free: int,
         on_task: Callable[[dict[str, Any]], None],
         claims: Sequence[Sequence[Any]] = (),
+        received: Sequence[int] = (),
     ) -> None:
         """Say how many tasks can be taken; `on_task` is called (quickly returning) for each.
 
-        `claims` are those at work now: the engine frees a slot for each when its outcome comes.
+        `claims` are those at work now: the engine frees a slot for each when its outcome comes. `received` is the
+        mark of the newest task that has come: the engine knows which are still on their way.
         """
         ...
 
@@ -75,6 +77,7 @@ class Worker:
         self._executor = executor
         self._lock = threading.Lock()
         self._active: dict[tuple[str, str, int, int, int], tuple[dict[str, Any], threading.Event]] = {}
+        self._received: Sequence[int] = (0, 0)
         self._idle = threading.Condition(self._lock)
         self._draining = threading.Event()
         self._pulse = _Pulse(self)
@@ -100,8 +103,8 @@ class Worker:
         """
         if not self._draining.is_set():
             with self._lock:
-                claims = [list(c) for c in self._active]
-            self._link.offer(self.name, self._pools, self._slots - len(claims), self._take, claims)
+                claims, received = [list(c) for c in self._active], self._received
+            self._link.offer(self.name, self._pools, self._slots - len(claims), self._take, claims, received)
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Take no more tasks and wait for those at work; what is not done by then is left to its lease."""
@@ -124,6 +127,7 @@ class Worker:
         stop = threading.Event()
         with self._lock:
             self._active[_claim(task)] = (task, stop)
+            self._received = task.get("mark", self._received)
         self._pulse.hurry(task["heartbeat_s"])
         if self._executor is not None:
             self._executor.submit(self._perform, task, stop)
