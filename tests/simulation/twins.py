@@ -88,6 +88,7 @@ class TwinWorld(World):
             self._journal.close()
         self._journal = Journal(self.twin)
         self.other = Engine(self._journal, self.clock.now, {CONNECTOR, LOOK, UNDO})
+        self.other.dispatcher.epoch = self.engine.dispatcher.epoch
         self.engine: Any = Twin(self.engine, self)
 
     def close(self) -> None:
