@@ -12,7 +12,7 @@ from signoff.scheduler.table import FIRST_GENERATION
 
 def claim(core: SchedulerCore, limit: int | None, all_or_nothing: bool) -> list[Claim]:
     """Move up to ``limit`` ready tasks to running; see ``TaskScheduler.ready`` for the contract."""
-    if core.suspect and not core.closing:
+    if core.suspect and not (core.started or core.closing):
         refuse_cycles(core)
     if limit is None and core.max_concurrency is None and not (core.queue or core.stale or core.closing):
         if len(core.fresh) == 1 and not core.watched:  # chains: every claim is one task

@@ -28,7 +28,7 @@ class SchedulerCore:
         watched: completion has more to do than to release dependents: there are timings, listeners, stop
             signals or optional edges.
         edges_touched: edges looked at by endings.
-        suspect: a cycle may exist: a task was submitted after tasks that wait for it.
+        suspect: a cycle may exist, where no claim was made yet: a task was submitted before one that it waits for.
         stop_requests: slot of a running task → who asked it to stop, and why.
     """
 

@@ -55,11 +55,14 @@ def _never_ready(table: TaskTable) -> list[int]:
     reached = [slot for slot, count in enumerate(left) if not count and state[slot] <= RUNNING]
     reach = reached.append
     for slot in reached:  # grows while it is read
-        targets = after[slot]
-        if targets is not None:
-            for target in (targets,) if isinstance(targets, int) else targets:
-                count = left[target] - 1
-                left[target] = count
+        targets: Any = after[slot]
+        if type(targets) is int:
+            left[targets] = count = left[targets] - 1
+            if not count and state[targets] == PENDING:
+                reach(targets)
+        elif targets:
+            for target in targets:
+                left[target] = count = left[target] - 1
                 if not count and state[target] == PENDING:
                     reach(target)
         if optional_after and slot in optional_after:

@@ -32,7 +32,7 @@ class Inspector:
         return self._table.find(task) is not None
 
     def __len__(self) -> int:
-        return len(self._table.index) - self._table.unknown
+        return self._table.size - len(self._table.previous)
 
     def ids(self) -> list[Any]:
         """All ids, in the order their newest generation was submitted. O(V)."""

@@ -6,7 +6,7 @@ from typing import Any
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.resubmission import prepare, refuse_edge, settle
 from signoff.scheduler.states import READY, SUCCEEDED
-from signoff.scheduler.table import ENDED, FEW, Place, Several, TaskTable, with_target
+from signoff.scheduler.table import ENDED, FEW, TaskTable, with_target
 
 type Ids = tuple[Any, ...]
 
@@ -29,14 +29,14 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
     """Register one task version and its edges; returns its slot, or the known one if this was submitted before."""
     table, index = core.table, core.table.index
     place: Any = index.get(task)  # `Any` for the checker only, as in the index itself
-    if place is not None or core.unusual or optional or generation is not None:
-        known = _known(core, task, dependencies, optional, generation, place)
+    is_awkward = place is not None and (type(place) is int or core.started)
+    if is_awkward or core.unusual or optional or generation is not None:
+        known = prepare(core, task, dependencies, optional, generation)
         if known is not None:
             return known
-    slot, unusual = table.size, core.unusual
-    if slot == table.capacity:
+    if (slot := table.size) == table.capacity:
         table.grow(core.timings)
-    after, missing = table.after, 0
+    unusual, after, missing = core.unusual, table.after, 0
     for dependency in dependencies:
         source = index.get(dependency)
         if type(source) is int:
@@ -50,26 +50,23 @@ def add(core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, genera
             elif not targets or targets[-1] is slot:
                 unusual = True
                 continue
-            elif len(targets) < FEW and type(targets) is tuple:
-                after[source] = targets + (slot,)
+            elif type(targets) is list:
+                targets.append(slot)
             else:
-                after[source] = with_target(targets, slot)
-        elif source is None:
-            if not core.accept_unknown or dependency == task:
-                raise refuse_edge(core, slot, task, dependency, dependencies)
-            index[dependency] = (slot,)
-            table.unknown += 1
-        elif source is place:
+                after[source] = targets + (slot,) if len(targets) < FEW else [*targets, slot]
+        elif source is None and core.accept_unknown and dependency != task:
+            index[dependency], core.suspect = (slot,), True
+        elif source is None or source is place:
             raise refuse_edge(core, slot, task, dependency, dependencies)
         elif source[-1] is slot:
             continue
         else:
-            index[dependency] = with_target(source, slot)
+            index[dependency] = source + (slot,) if len(source) < FEW else with_target(source, slot)
         missing += 1
     index[task], table.ids[slot], table.size = slot, task, slot + 1
     table.dependencies[slot], table.missing[slot] = dependencies, table.missing[slot] + missing
-    if place is not None and type(place) is not int:
-        _take_over(core, slot, place)
+    if place is not None and type(place) is not int:  # those that waited for the id wait for this version
+        after[slot], core.suspect = (place if len(place) > 1 else place[0]), True
     if unusual:
         settle(core, task, slot, _first_bad(table, dependencies))
     elif not missing:
@@ -83,22 +80,6 @@ def _make_ready(core: SchedulerCore, slot: int) -> None:
     core.fresh.append(slot)
     if core.timings:
         core.table.since[slot] = core.clock()
-
-
-def _take_over(core: SchedulerCore, slot: int, waiting: Several) -> None:
-    """What waited for an id waits for the task that has it now; a cycle may have come about."""
-    core.table.after[slot] = waiting if len(waiting) > 1 else waiting[0]
-    core.table.unknown -= 1
-    core.suspect = not (core.started or core.trusted)
-
-
-def _known(
-    core: SchedulerCore, task: Any, dependencies: Ids, optional: Ids, generation: int | None, place: Place | None
-) -> int | None:
-    """The slot of a submission that is known already, after everything that is out of the ordinary was looked at."""
-    if core.started or type(place) is int or core.unusual or optional or generation is not None:
-        return prepare(core, task, dependencies, optional, generation)
-    return None
 
 
 def _first_bad(table: TaskTable, dependencies: Ids) -> int:

@@ -1,6 +1,7 @@
 """Success of running tasks: the hot path of completion. It touches the out-edges of these tasks and nothing else."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.propagation import settle_optional
@@ -33,9 +34,9 @@ def succeed(core: SchedulerCore, claims: Iterable[Claim]) -> list[Claim]:
             continue
         state[slot] = SUCCEEDED
         count += 1
-        targets = after[slot]
+        targets: Any = after[slot]
         after[slot] = ENDED
-        if isinstance(targets, int):
+        if type(targets) is int:
             touched += 1
             left = missing[targets] - 1
             missing[targets] = left

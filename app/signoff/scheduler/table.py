@@ -41,7 +41,6 @@ class TaskTable:
         after: slot → versions that require it and still wait for it.
         since: slot → clock reading when it became ready, later when it was claimed (seconds; only with timings).
         dependencies: slot → required dependencies as ids, in the order given.
-        unknown: number of ids that tasks require and nobody submitted yet.
     """
 
     __slots__ = (
@@ -64,7 +63,6 @@ class TaskTable:
         "since",
         "size",
         "state",
-        "unknown",
         "work",
     )
 
@@ -78,7 +76,6 @@ class TaskTable:
         self.after: list[Targets] = []
         self.since = array("d")
         self.dependencies: list[tuple[Any, ...]] = []
-        self.unknown = 0
         self.generation: dict[int, int] = {}
         self.previous: dict[int, int] = {}
         self.optional: dict[int, tuple[Any, ...]] = {}
@@ -127,7 +124,7 @@ class TaskTable:
 
     def has_unknown(self, slot: int) -> bool:
         """Whether a version has a dependency that nobody submitted yet. O(its dependencies)."""
-        if not (self.unknown or self.optional_awaited):
+        if not (self._count_unknown() or self.optional_awaited):
             return False
         dependencies = (*self.dependencies[slot], *self.optional.get(slot, ()))
         return any(self.find(dependency) is None for dependency in dependencies)
@@ -144,7 +141,7 @@ class TaskTable:
     def unknown_ids(self) -> dict[Any, list[int]]:
         """Every id nobody submitted yet → the versions that wait for it. O(V)."""
         found: dict[Any, list[int]] = {}
-        if self.unknown:
+        if self._count_unknown():
             found = {task: list(place) for task, place in self.index.items() if not isinstance(place, int)}
         for task, slots in self.optional_awaited.items():
             found[task] = [*found.get(task, ()), *slots]
@@ -161,7 +158,6 @@ class TaskTable:
         source = self.index.get(dependency)
         if source is None:
             self.index[dependency] = (slot,)
-            self.unknown += 1
         elif not isinstance(source, int):
             self.index[dependency] = with_target(source, slot)
         elif self.state[source] >= SUCCEEDED:
@@ -190,7 +186,6 @@ class TaskTable:
             self.index[dependency] = left
         else:
             del self.index[dependency]
-            self.unknown -= 1
 
     def hand_over(self, old: int, new: int) -> None:
         """Let a new version take over the dependents of an old one, which thereby has ended."""
@@ -207,6 +202,10 @@ class TaskTable:
         """Forget one optional edge; returns 1 if it was still waited for, else 0."""
         self.optional[slot] = tuple(dep for dep in self.optional[slot] if dep != dependency)
         return self._cut_optional(slot, dependency)
+
+    def _count_unknown(self) -> int:
+        """Number of ids that tasks require and nobody submitted yet: not among those that have a first version."""
+        return len(self.index) - (self.size - len(self.previous))
 
     def _cut_optional(self, slot: int, dependency: Any) -> int:
         source = self.find(dependency)
