@@ -15,14 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from signoff.runtime.clock import utc_now
-
 from signoff.cli.context import save_settings
 from signoff.core.states import Actor
 from signoff.engine.handle import Engine
 from signoff.engine.queries import Queries
 from signoff.engine.request import Request
 from signoff.engine.views import Page
+from signoff.store.clock import utc_now
 from signoff.store.database import open_database
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal

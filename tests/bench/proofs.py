@@ -12,13 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from signoff.runtime.clock import utc_now
-
 from signoff.connectors.registry import build_registry
 from signoff.engine.handle import Engine
 from signoff.engine.writer import Writer
 from signoff.runtime.local import LocalLink
 from signoff.runtime.worker import Worker
+from signoff.store.clock import utc_now
 from signoff.store.journal import Journal
 from signoff.store.keyring import Keyring
 from signoff.store.ledger import Ledger

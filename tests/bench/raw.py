@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from signoff.runtime.clock import utc_now
-
 from signoff.connectors.registry import build_registry
 from signoff.core.states import Actor
 from signoff.engine.handle import Engine
@@ -22,6 +20,7 @@ from signoff.engine.request import Request
 from signoff.engine.writer import Writer
 from signoff.runtime.local import LocalLink
 from signoff.runtime.worker import Worker
+from signoff.store.clock import utc_now
 from signoff.store.dialects import Batch
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.journal import Journal

@@ -73,13 +73,11 @@ class Second:
 
 
 def waiting(url: str) -> int:
-    """How many engines asked for the writer's lock last, and do not have it."""
+    """How many engines stand in line for the writer's lock."""
     with psycopg.connect(url, autocommit=True) as other:
         found = other.execute(
-            "SELECT count(*) FROM pg_stat_activity a WHERE datname = current_database()"
-            " AND application_name = 'signoff' AND state = 'idle'"
-            " AND (query LIKE '%pg_try_advisory_lock%' OR query = 'ROLLBACK') AND NOT EXISTS"
-            " (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND locktype = 'advisory' AND granted)"
+            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+            " WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
         ).fetchone()
     return int(found[0]) if found else 0
 

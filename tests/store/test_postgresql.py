@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+import queue
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from sqlalchemy import BigInteger, Engine, Integer
 
 from signoff.errors import ConfigurationFault, StoreFault, Unavailable
 from signoff.store.database import open_database, shown
-from signoff.store.dialects import postgresql
+from signoff.store.dialects import postgresql, postgresql_writing
 from signoff.store.dialects.postgresql import assert_durable, open_writing, translated
 from signoff.store.dialects.postgresql_copy import LEAST_ROWS, split
 from signoff.store.health import database_findings, library_findings
@@ -190,6 +192,87 @@ def test_two_engines_cannot_write_to_one_database(database: Engine, url: str) ->
     first.close()
     second = open_writing(other, 5.0)
     second.close()
+    other.dispose()
+
+
+def in_line(url: str) -> int:
+    """How many engines stand in line for the writer's lock."""
+    with psycopg.connect(url, autocommit=True) as other:
+        found = other.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def until(good: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(2000):
+        if good():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not come to pass")
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_server_wakes_an_engine_that_stands_in_line(
+    database: Engine, url: str, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """However the first one ends, and without asking again."""
+    monkeypatch.setattr(postgresql_writing, "LINE_S", 600.0)
+    first, other = open_writing(database), open_database(url)
+    taken: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    thread = threading.Thread(target=lambda: taken.put(open_writing(other, 600.0)))
+    thread.start()
+    until(lambda: in_line(url) == 1)
+    if killed:
+        with psycopg.connect(url, autocommit=True) as operator:
+            operator.execute("SELECT pg_terminate_backend(%s)", (first._raw.info.backend_pid,))
+    else:
+        first.close()
+    second = taken.get(timeout=60.0)
+    thread.join()
+    assert in_line(url) == 0
+    first.close()
+    with pytest.raises(Unavailable, match="Another engine is running"):
+        open_writing(database, 0.0)
+    second.close()
+    third = open_writing(database, 0.0)  # it was given back whole, however often it was taken
+    third.close()
+    other.dispose()
+
+
+def test_an_engine_that_stands_in_line_can_be_stopped(database: Engine, url: str) -> None:
+    first, other, stop = open_writing(database), open_database(url), threading.Event()
+    said: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
+
+    def stand() -> None:
+        try:
+            open_writing(other, 600.0, stop.is_set)
+        except Unavailable as error:
+            said.put(error)
+
+    thread = threading.Thread(target=stand)
+    thread.start()
+    until(lambda: in_line(url) == 1)
+    stop.set()
+    assert "Another engine is running" in str(said.get(timeout=60.0))
+    thread.join()
+    assert in_line(url) == 0
+    first.close()
+    other.dispose()
+
+
+def test_standing_in_line_again_and_again_loses_nothing(
+    database: Engine, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql_writing, "LINE_S", 0.02)
+    first, other = open_writing(database), open_database(url)
+    with pytest.raises(Unavailable, match="Another engine is running"):
+        open_writing(other, 0.3)
+    assert in_line(url) == 0
+    first.close()
+    open_writing(other, 0.0).close()
     other.dispose()
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from signoff.core.progress import Progress
 from signoff.store.bodies import dump, load
+from signoff.store.dialects import dialect_of
 from signoff.store.journal import Journal
 from signoff.store.reads.reader import Reader
 from signoff.store.vault import Vault, is_sealed
@@ -161,9 +162,14 @@ def last_report(journal: Journal, run: int, key: str) -> dict[str, Any] | None:
     return {"fraction": fraction, "note": note or "", "details": load(details) if details is not None else None}
 
 
+def _single(engine: Engine) -> Engine:
+    """For reads of one statement: these look again every second, so that each round trip counts."""
+    return dialect_of(engine).for_statements(engine)
+
+
 def list_expired(engine: Engine, now: int, limit: int) -> list[Lease]:
     """Leases that ran out before `now`."""
-    with engine.connect() as c:
+    with _single(engine).connect() as c:
         found = c.exec_driver_sql(
             "SELECT r.public_id, a.tenant, a.step, a.generation, a.attempt, a.fence, a.worker FROM attempt a"
             " JOIN run r ON r.id = a.run WHERE a.status='leased' AND a.lease_until < ? ORDER BY a.lease_until LIMIT ?",
@@ -174,7 +180,7 @@ def list_expired(engine: Engine, now: int, limit: int) -> list[Lease]:
 
 def list_due(engine: Engine, now: int, limit: int) -> list[DueTimer]:
     """Armed timers due by `now`, earliest first."""
-    with engine.connect() as c:
+    with _single(engine).connect() as c:
         found = c.exec_driver_sql(
             "SELECT r.public_id, r.tenant, t.step, t.kind, t.generation, t.attempt FROM timer t"
             " JOIN run r ON r.id = t.run WHERE t.due <= ? ORDER BY t.due, t.id LIMIT ?",
@@ -185,14 +191,14 @@ def list_due(engine: Engine, now: int, limit: int) -> list[DueTimer]:
 
 def next_due(engine: Engine) -> int | None:
     """When the next timer is due, in microseconds; None where none is armed."""
-    with engine.connect() as c:
+    with _single(engine).connect() as c:
         found: int | None = c.exec_driver_sql("SELECT min(due) FROM timer").scalar()
         return found
 
 
 def next_lease_end(engine: Engine) -> int | None:
     """When the next lease runs out, in microseconds; None where none is held."""
-    with engine.connect() as c:
+    with _single(engine).connect() as c:
         found: int | None = c.exec_driver_sql("SELECT min(lease_until) FROM attempt WHERE status='leased'").scalar()
         return found
 

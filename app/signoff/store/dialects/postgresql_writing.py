@@ -2,6 +2,8 @@
 
 The lock belongs to the session that writes. When the session ends, however it ends, the server gives the lock to the
 engine that waits for it, and nothing of the old session can be committed any more: there are never two writers.
+Whoever waits stands in the server's own queue for the lock and is woken by it at once; nothing that the last owner
+would have to say (NOTIFY) could be said by one that was killed.
 
 Each commit leaves a number under the connection's own name. Where the connection breaks while it commits, the number
 says afterwards, under the lock again, whether it was committed.
@@ -10,6 +12,7 @@ says afterwards, under the lock again, whether it was committed.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -32,12 +35,19 @@ FAULTS = (DBAPIError, DriverError)
 
 log = logging.getLogger("signoff.store")
 _LOCK = "SELECT pg_try_advisory_lock(hashtext('signoff engine'), hashtext(current_schema()))"
+_STAND_IN_LINE = (
+    # Ends without an error where the time is over (an error would be a line in the server's log each time).
+    "DO $$ BEGIN PERFORM pg_advisory_lock(hashtext('signoff engine'), hashtext(current_schema()));"
+    " EXCEPTION WHEN lock_not_available THEN NULL; END $$"
+)
 _UNLOCK = "SELECT pg_advisory_unlock_all()"
 _MARK = "UPDATE setting SET value=? WHERE tenant='' AND name=?"
 _MARKED = "SELECT value FROM setting WHERE tenant='' AND name=?"
 _FORGET = "DELETE FROM setting WHERE tenant='' AND name LIKE 'commit of %'"
 _BEGIN_TO_MARK = "INSERT INTO setting(tenant, name, value) VALUES ('', ?, '0')"
 POLL_S = 0.2
+LINE_S = 10.0
+"""How long one statement stands in line for the lock: meanwhile the server keeps dead rows, as for any statement."""
 AGAIN_S = 1.0
 OUTCOME_S = 20.0
 RETAKE_S = 5.0
@@ -147,23 +157,44 @@ class WriteConnection:
         try:
             self._check(raw)
             self.cursor = raw.cursor()
-            waited = 0.0
+            until = self._clock() + wait_s
             while not self.cursor.execute(_LOCK, ()).fetchone()[0]:
                 raw.rollback()
-                if waited >= wait_s or is_stopped():
+                left_s = until - self._clock()
+                if left_s <= 0 or is_stopped():
                     raise Unavailable(
                         "Another engine is running on this database.",
                         code="engine_running",
                         remedy="Stop it, or let this one wait: `signoff up` takes over when the other ends.",
                     )
-                self._sleep(POLL_S)
-                waited += POLL_S
+                self._stand_in_line(raw, min(left_s, LINE_S), is_stopped)
             raw.commit()
         except BaseException:
             self._drop()
             raise
         self._used_at = self._clock()
         self._failed_at = None
+
+    def _stand_in_line(self, raw: Any, seconds: float, is_stopped: Callable[[], bool]) -> None:
+        """Wait for the lock in the server's queue, until the time is over or `is_stopped` came true."""
+        faults: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                self.cursor.execute("SELECT set_config('lock_timeout', ?, true)", (f"{max(1, int(seconds * 1000))}ms",))
+                self.cursor.execute(_STAND_IN_LINE)
+            except BaseException as error:
+                faults.append(error)
+
+        waiting = threading.Thread(target=wait, name="signoff-in-line", daemon=True)
+        waiting.start()
+        while waiting.is_alive():
+            waiting.join(POLL_S)
+            if waiting.is_alive() and is_stopped():
+                raw.cancel()
+        if faults and not is_stopped():
+            raise faults[0]
+        raw.rollback()  # which gives no lock of a session back
 
     def _is_alive(self) -> bool:
         if self._raw.closed:
