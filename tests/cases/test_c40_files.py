@@ -195,6 +195,51 @@ def test_a_form_step_takes_files_and_passes_on_those_of_the_run(desk: Desk) -> N
     assert fetch(desk, "ada", report).content == b"fine"
 
 
+def signed(desk: Desk, **more: Any) -> tuple[str, dict[str, Any]]:
+    """A run whose approval asks for a signed copy, and the task."""
+    field = {"name": "copy", "type": "file", "options": [".pdf"], "maximum": 100, **more}
+    desk.office.publish(chain("sign", ask("manager", fields=[field])))
+    run_id = desk.post("ada", "/runs", {"definition": "sign", "input": {}}).json()["run_id"]
+    desk.office.until_step(run_id, "manager", "waiting")
+    return run_id, desk.get("grace", f"/inbox/{run_id}/manager").json()
+
+
+def test_a_decision_takes_files(desk: Desk) -> None:
+    run_id, task = signed(desk)
+    path = f"/inbox/{run_id}/manager/decision"
+
+    def decide(value: Any, outcome: str = "approved") -> Any:
+        values = {} if value is None else {"copy": value}
+        body = {"outcome": outcome, "generation": 1, "shown_digest": task["shown_digest"], "comment": "seen"}
+        return desk.post("grace", path, {**body, "values": values})
+
+    others, too_large = put(desk, "ada", "copy.pdf", b"ada's").json(), put(desk, "grace", "a.pdf", b"x" * 101).json()
+    for wrong in (None, others, too_large, put(desk, "grace", "copy.exe", b"x").json(), "copy.pdf"):
+        refused = decide(wrong)
+        assert (refused.status_code, refused.json()["problems"][0]["field"]) == (422, "copy"), wrong
+    assert decide(others, "rejected").status_code == 422, "what is given must fit, also where it is not needed"
+    assert fetch(desk, "ada", too_large).status_code == 404, "a refused decision brings no file into the run"
+    copy = put(desk, "grace", "copy.pdf", b"signed").json()
+    assert decide(copy).status_code == 200
+    desk.office.until_status(run_id, "succeeded")
+    assert desk.get("ada", f"/runs/{run_id}").json()["outputs"]["manager"]["values"] == {"copy": copy}
+    assert fetch(desk, "ada", copy).content == b"signed"
+    assert fetch(desk, "dan", copy).status_code == 404
+    lines = [json.loads(x) for x in desk.get("audrey", f"/runs/{run_id}/evidence").text.splitlines()]
+    assert {x["name"]: b64decode(x["content"]) for x in lines if x["kind"] == "file"} == {"copy.pdf": b"signed"}
+    assert "file “copy.pdf”" in str(desk.get("ada", f"/runs/{run_id}/events").json())
+    desk.office.check_replay()
+
+
+def test_a_rejection_may_bring_a_file_and_needs_none(desk: Desk) -> None:
+    run_id, task = signed(desk)
+    report = put(desk, "grace", "why.pdf", b"because").json()
+    body = {"outcome": "rejected", "generation": 1, "shown_digest": task["shown_digest"], "comment": "see file"}
+    answer = desk.post("grace", f"/inbox/{run_id}/manager/decision", {**body, "values": {"copy": report}})
+    assert answer.status_code == 200, answer.text
+    assert fetch(desk, "ada", report).content == b"because"
+
+
 def test_a_child_run_has_the_files_it_was_given(desk: Desk) -> None:
     office = desk.office
     office.publish(chain("part", ask("manager", groups=[], people=["grace"]), input=[{"name": "doc", "type": "file"}]))

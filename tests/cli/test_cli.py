@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -249,6 +250,33 @@ def test_a_form_is_filled_in_from_the_command_line(office: Office, shell: Shell)
     assert "4" in shown
     assert "Field 'n'" in shell.run("submit", run_id, "details", "--values", '{"n": "x"}', login="grace", status=1)
     assert "succeeded" in shell.run("submit", run_id, "details", "--values", '{"n": 5}', login="grace")
+
+
+def test_files_are_given_by_their_paths(office: Office, shell: Shell, tmp_path: Path) -> None:
+    file = {"type": "file", "options": [".txt"]}
+    form = {"id": "details", "kind": "form", "groups": ["managers"], "fields": [{"name": "list", **file}]}
+    office.publish(
+        chain("buy", form, ask("manager", fields=[{"name": "copy", **file}]), input=[{"name": "offer", **file}])
+    )
+    text, other = tmp_path / "an offer.txt", tmp_path / "an offer.exe"
+    text.write_bytes(b"cheap")
+    other.write_bytes(b"cheap")
+    start = ("run", "start", "buy")
+    assert "NAME=PATH" in shell.run(*start, "--file", "offer", login="ada", status=1)
+    assert "cannot be read" in shell.run(*start, "--file", "offer=nowhere.txt", login="ada", status=1)
+    twice = ("--input", '{"offer": 1}', "--file", f"offer={text}")
+    assert "given twice" in shell.run(*start, *twice, login="ada", status=1)
+    assert "ending that is allowed" in shell.run(*start, "--file", f"offer={other}", login="ada", status=1)
+    run_id = shell.run(*start, "--file", f"offer={text}", login="ada").split()[0]
+    office.until_step(run_id, "details", "waiting")
+    assert "'Manager'" in shell.run("submit", run_id, "details", "--file", f"list={text}", login="grace")
+    office.until_step(run_id, "manager", "waiting")
+    assert "Field 'copy'" in shell.run("approve", run_id, "manager", login="grace", status=1)
+    shell.run("approve", run_id, "manager", "--file", f"copy={text}", login="grace")
+    outputs = office.view(run_id).state.outputs
+    given = {"file": f"sha256:{hashlib.sha256(b'cheap').hexdigest()}", "name": "an offer.txt", "size": 5}
+    assert outputs["manager"]["values"]["copy"] == {**given, "type": "text/plain"}
+    assert "everything is as it must be" in shell.run("verify")
 
 
 def test_messages_from_the_command_line(office: Office, shell: Shell) -> None:

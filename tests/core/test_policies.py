@@ -411,7 +411,6 @@ def problems(**more: Any) -> list[str]:
         ({"groups_by": "["}, "bad_expression"),
         ({"groups": ["finance"], "fields": [{"name": "A B"}]}, "bad_field"),
         ({"groups": ["finance"], "fields": [{"name": "c", "type": "choice"}]}, "no_options"),
-        ({"groups": ["finance"], "fields": [{"name": "f", "type": "file"}]}, "file_when_deciding"),
     ],
 )
 def test_what_is_wrong_with_a_policy_is_said(more: dict[str, Any], code: str) -> None:

@@ -21,6 +21,7 @@ OFFER: dict[str, Any] = {
     "steps": [{"id": "fill", "kind": "form", "label": "Add a report", "groups": ["managers"],
                "fields": [{"name": "report", "label": "Report", "type": "file"}], "shows": {"Offer": "=input.offer"}},
               {"id": "approve", "kind": "approval", "label": "Approve it", "groups": ["managers"],
+               "fields": [{"name": "copy", "label": "Signed copy", "type": "file", "options": [".pdf"]}],
                "shows": {"Offer": "=input.offer", "Report": "=steps.fill.output.report"}}],
     "edges": [{"from": "fill", "to": "approve"}],
 }  # fmt: skip
@@ -60,8 +61,23 @@ def test_files_from_the_start_form_to_the_approver(visit: Visitors, office: Offi
         manager.get_by_role("link", name="report.svg").click()
     assert waiting.value.path().read_bytes() == svg
     assert manager.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    manager.get_by_role("button", name="Approve").click()
+    signed = {"name": "signed.txt", "mimeType": "text/plain", "buffer": b"signed"}
+    manager.get_by_label("Signed copy").set_input_files(signed)
+    manager.get_by_label("Comment").fill("Looks right")
+    manager.get_by_role("button", name="Approve", exact=True).click()
+    expect(manager.get_by_text("has no ending that is allowed")).to_be_visible()
+    expect(manager.get_by_label("Comment")).to_have_value("Looks right")
+    manager.get_by_label("Signed copy").set_input_files({**signed, "name": "signed.pdf", "mimeType": "application/pdf"})
+    manager.get_by_role("button", name="Approve", exact=True).click()
+    expect(manager.get_by_role("heading", name="Approved")).to_be_visible()
     office.wait_until(run_id, lambda s: s[""] == "succeeded")
+    visit.go(manager, f"/runs/{run_id}")
+    manager.get_by_role("group", name="Approval Approve it").click()
+    with manager.expect_download() as waiting:
+        manager.locator("[data-step=approve]").get_by_role("link", name="signed.pdf").click()
+    assert waiting.value.path().read_bytes() == b"signed"
+    manager.get_by_role("group", name="Form Add a report").click()
+    expect(manager.locator("[data-step=fill]").get_by_role("link", name="report.svg")).to_be_visible()
 
 
 def test_a_stranger_gets_no_file_and_an_svg_is_bytes(office: Office) -> None:

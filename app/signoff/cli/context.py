@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import mimetypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,11 @@ Store = Annotated[
 ]
 As = Annotated[str, typer.Option("--as", envvar="SIGNOFF_USER", help="Login of the person who acts.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Files = Annotated[
+    list[str] | None, typer.Option("--file", help="NAME=PATH: a file for the field NAME; may be given several times.")
+]
 DEFAULT_DATA = Path(".signoff")
+CHUNK_BYTES = 262_144
 
 
 def settings_file(folder: Path) -> Path:
@@ -150,6 +155,34 @@ def read_json(text: str, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput(f"{what} must be a JSON object.", remedy="Write it as an object in braces.")
     return value
+
+
+def with_files(signoff: Signoff, who: Actor, values: dict[str, Any], files: Sequence[str] | None) -> dict[str, Any]:
+    """The values with the files of `--file NAME=PATH`, stored as this person's uploads.
+
+    Raises:
+        InvalidInput: one cannot be read, is too large, or is given twice.
+    """
+    found = dict(values)
+    for given in files or ():
+        name, _, path = given.partition("=")
+        if not name or not path:
+            raise InvalidInput(f"'{given}' names no field and file.", remedy="Write it as NAME=PATH.")
+        if name in found:
+            raise InvalidInput(f"'{name}' is given twice.", remedy="Give it once, as a value or as a file.")
+        try:
+            kept = signoff.queries.files.add(TENANT, _chunks(Path(path)))
+        except OSError as error:
+            raise InvalidInput(f"'{path}' cannot be read: {error.strerror}.", remedy="Check its name.") from None
+        media = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        found[name] = signoff.add_file(who, TENANT, kept, Path(path).name, media)
+    return found
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
 
 
 def is_loopback(host: str) -> bool:

@@ -10,6 +10,7 @@ from signoff import __version__
 from signoff.cli.commands import (
     absences,
     access,
+    answering,
     audit,
     bulk,
     definitions,
@@ -56,11 +57,11 @@ runs.app.command()(verify.replay)
 runs.app.command()(bulk.bulk)
 runs.app.command()(bulk.migrate)
 app.command()(runs.inbox)
-app.command()(runs.approve)
-app.command()(runs.reject)
-app.command("return")(runs.send_back)
-app.command()(runs.withdraw)
-app.command()(runs.submit)
+app.command()(answering.approve)
+app.command()(answering.reject)
+app.command("return")(answering.send_back)
+app.command()(answering.withdraw)
+app.command()(answering.submit)
 app.command()(doctor.doctor)
 app.command()(moving.migrate_store)
 app.command()(verify.verify)

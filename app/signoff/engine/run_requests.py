@@ -8,7 +8,7 @@ from typing import Any
 
 from signoff.core import commands as c
 from signoff.core.decide.reassigning import MAX_ASKED
-from signoff.core.definition import FormConfig
+from signoff.core.definition import ApprovalConfig, FormConfig
 from signoff.core.files import file_references
 from signoff.core.payload import plain_json
 from signoff.core.rejection import Rejection
@@ -93,7 +93,7 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 
 def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> Answer:
     """Send what somebody filled in; wrong values are told by field."""
-    has_files = isinstance(command, c.SubmitForm) and any(file_references(command.values))
+    has_files = any(file_references(command.values or {}))
     result = _with_files(tx, r, command) if has_files else links.answer(tx, r, command)
     if isinstance(result, Rejection) and result.code == "invalid_values":
         problems: Any = result.details.get("problems", [])
@@ -102,10 +102,10 @@ def _filled_in(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) ->
 
 
 def _with_files(tx: Transaction, r: Request, command: c.SubmitForm | c.Decide) -> RunState | Rejection:
-    """Files that were named in the values belong to the run where the form is accepted."""
+    """Files that were named in the values belong to the run where the form or the decision is accepted."""
     key = tx.run(r.tenant, required(r.args, "run_id"))[0]
     config = plan.steps[command.step].config if command.step in (plan := tx.plan(key)).steps else None
-    fields = config.fields if isinstance(config, FormConfig) else ()
+    fields = config.fields if isinstance(config, FormConfig | ApprovalConfig) else ()
     attached = usable_files(tx, r, fields, command.values or {}, key.pk)
     with kept_files(tx, r.tenant, key.pk, command.step, attached) as kept:
         result = links.answer(tx, r, command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from signoff.core import events as e
+from signoff.core.files import is_file
 from signoff.core.plan import Plan
 from signoff.core.wording import clock
 
@@ -208,8 +209,12 @@ def _opening(event: e.ApprovalOpened, label: str) -> str:
 
 def _values(values: dict[str, object]) -> str:
     """What was filled in, cut where it is long."""
-    text = ", ".join(f"{name}: {value}" for name, value in values.items())
+    text = ", ".join(f"{name}: {_value(value)}" for name, value in values.items())
     return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def _value(value: object) -> object:
+    return f"file “{value['name']}”" if isinstance(value, dict) and is_file(value) else value
 
 
 def _escalation(event: e.PeopleEscalated, label: str) -> str:

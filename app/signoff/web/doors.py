@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 MAX_BODY_BYTES = 2_000_000
 MAX_UPLOAD_BYTES = 60_000_000
-UPLOADS = ("/api/files", "/start/", "/submit/")
+UPLOADS = ("/api/files", "/start/", "/submit/", "/decide/")
 _DEFAULT_PORTS = (":80", ":443")
 
 

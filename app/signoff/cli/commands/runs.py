@@ -1,4 +1,4 @@
-"""`signoff run …`, and what people do in their inbox: approve, reject, submit, return."""
+"""`signoff run …`, and what waits for a person."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Json, actor, connected, read_json
+from signoff.cli.context import DEFAULT_DATA, TENANT, As, Data, Files, Json, actor, connected, read_json, with_files
 from signoff.cli.output import explains_errors, print_json, print_table, say
 from signoff.engine.views import InboxItem
-from signoff.errors import NotFound
 
 app = typer.Typer(no_args_is_help=True, help="Start, watch and mend runs.")
 RunId = Annotated[str, typer.Argument(help="Id of the run, r-….")]
@@ -26,17 +25,19 @@ def start(
     business_key: Annotated[str, typer.Option("--business-key", help="Your own reference.")] = "",
     key: Annotated[str, typer.Option("--key", help="Idempotency key: the same key starts one run.")] = "",
     version: Annotated[int | None, typer.Option("--version", help="Version; the newest by default.")] = None,
+    file: Files = None,
     login: As = "",
     data: Data = DEFAULT_DATA,
     as_json: Json = False,
 ) -> None:
     """Start a run."""
+    who = actor(login)
     with connected(data) as signoff:
         answer = signoff.start_run(
-            actor(login),
+            who,
             TENANT,
             definition,
-            read_json(input, "The input"),
+            with_files(signoff, who, read_json(input, "The input"), file),
             version=version,
             business_key=business_key,
             idempotency_key=key,
@@ -252,140 +253,3 @@ def inbox(login: As = "", data: Data = DEFAULT_DATA, as_json: Json = False) -> N
             for i in page.items
         ]
         print_table(("run", "step", "kind", "label", "shown", "asked by", "note"), rows, "Nothing waits for you.")
-
-
-def _decide(
-    outcome: str, run_id: str, step: str, comment: str, login: str, data: Any, to: str = "", values: str = ""
-) -> None:
-    who = actor(login)
-    with connected(data) as signoff:
-        task = signoff.queries.find_task(TENANT, who.id, run_id, step)
-        if task and task.kind == "form" and outcome == "returned":
-            signoff.return_form(
-                who,
-                TENANT,
-                run_id,
-                step,
-                comment,
-                generation=task.generation,
-                shown_digest=task.shown_digest,
-                to=to,
-                on_behalf_of=task.on_behalf_of,
-            )
-            say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
-            return
-        signoff.decide(
-            who,
-            TENANT,
-            run_id,
-            step,
-            outcome,
-            generation=task.generation if task else 1,
-            comment=comment,
-            shown_digest=task.shown_digest if task else "",
-            to=to,
-            values=read_json(values, "The values") if values else None,
-            on_behalf_of=task.on_behalf_of if task else "",
-            password=typer.prompt("Your password", hide_input=True) if task and task.reauthenticate else "",
-        )
-        say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
-
-
-Comment = Annotated[str, typer.Option("--comment", help="Comment for the record.")]
-
-
-Values = Annotated[
-    str, typer.Option("--values", help="Of the fields that the approval asks for: JSON object, @FILE or -.")
-]
-
-
-@explains_errors
-def approve(
-    run_id: RunId,
-    step: Step,
-    comment: Comment = "",
-    values: Values = "",
-    login: As = "",
-    data: Data = DEFAULT_DATA,
-) -> None:
-    """Approve an approval step."""
-    _decide("approved", run_id, step, comment, login, data, values=values)
-
-
-@explains_errors
-def reject(
-    run_id: RunId,
-    step: Step,
-    comment: Comment = "",
-    values: Values = "",
-    login: As = "",
-    data: Data = DEFAULT_DATA,
-) -> None:
-    """Reject an approval step."""
-    _decide("rejected", run_id, step, comment, login, data, values=values)
-
-
-@explains_errors
-def withdraw(run_id: RunId, step: Step, comment: Comment = "", login: As = "", data: Data = DEFAULT_DATA) -> None:
-    """Take your own vote back while the approval is open."""
-    who = actor(login)
-    with connected(data) as signoff:
-        task = signoff.queries.find_task(TENANT, who.id, run_id, step)
-        signoff.withdraw_vote(who, TENANT, run_id, step, generation=task.generation if task else 1, comment=comment)
-        say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
-
-
-@explains_errors
-def send_back(
-    run_id: RunId,
-    step: Step,
-    to: Annotated[str, typer.Option("--to", help="Step to return to, where there are several.")] = "",
-    comment: Comment = "",
-    login: As = "",
-    data: Data = DEFAULT_DATA,
-) -> None:
-    """Send the work back from an approval or a form to an earlier step, for another round."""
-    _decide("returned", run_id, step, comment, login, data, to)
-
-
-@explains_errors
-def submit(
-    run_id: RunId,
-    step: Step,
-    values: Annotated[str, typer.Option("--values", help="JSON object, @FILE or - for standard input.")] = "",
-    login: As = "",
-    data: Data = DEFAULT_DATA,
-    as_json: Json = False,
-) -> None:
-    """Fill in a form; without --values it shows the fields and what is offered for them."""
-    who = actor(login)
-    with connected(data) as signoff:
-        task = signoff.queries.find_task(TENANT, who.id, run_id, step)
-        if not values:
-            _show_form(task, as_json)
-            return
-        signoff.submit_form(
-            who,
-            TENANT,
-            run_id,
-            step,
-            read_json(values, "The values"),
-            generation=task.generation if task else 1,
-            shown_digest=task.shown_digest if task else "",
-            on_behalf_of=task.on_behalf_of if task else "",
-        )
-        say(signoff.queries.get_run(TENANT, run_id).explanation.sentence)
-
-
-def _show_form(task: InboxItem | None, as_json: bool) -> None:
-    if task is None or task.kind != "form":
-        raise NotFound("There is no such form for you.", remedy="Look into your inbox.")
-    if as_json:
-        print_json(task)
-        return
-    say(f"{task.label}: {task.instructions}" if task.instructions else task.label)
-    rows = [
-        (f.name, f.label, f.type, "yes" if f.required else "no", ", ".join(f.options), task.prefill.get(f.name, ""))
-        for f in task.fields
-    ]
-    print_table(("field", "label", "type", "required", "options", "offered"), rows, "It has no fields.")

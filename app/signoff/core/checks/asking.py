@@ -15,7 +15,6 @@ from signoff.core.definition import (
     ApprovalConfig,
     AskingConfig,
     Definition,
-    FieldType,
     FormConfig,
     Outcome,
     Step,
@@ -38,10 +37,6 @@ def check_approval(d: Definition, s: Step, c: ApprovalConfig, around: Surroundin
     yield from _returns(d, s, c)
     yield from _differing(d, s, c)
     yield from _confirming(s, c)
-    for f in c.fields:
-        if f.type is FieldType.FILE:
-            message = f"'{s.label}' asks for a file ('{f.label or f.name}') when deciding."
-            yield Problem("file_when_deciding", message, "Ask for it with a form before or after.", s.id)
 
 
 def check_form(d: Definition, s: Step, c: FormConfig, around: Surroundings) -> Iterator[Problem]:

@@ -54,11 +54,11 @@ def check_fields(d: Definition, _: Surroundings) -> Iterator[Problem]:
     for s in d.steps:
         what = {StepKind.FORM: "the fields of", StepKind.SIGNAL: "the payload of"}.get(s.kind, "the output of")
         yield from _fields(s.output, f"{what} '{s.label}'", s.id)
-        given_by_people = s.kind is StepKind.FORM
-        for f in () if given_by_people else (*s.output, *getattr(s.config, "fields", ())):
+        for f in () if s.kind is StepKind.FORM else s.output:
             if f.type is FieldType.FILE:
-                message = f"'{f.name[:60]}' of '{s.label}' is a file, which only an input form or a form step takes."
-                yield Problem("file_not_here", message, "Use a reference as text, or an object.", s.id)
+                message = f"'{f.name[:60]}' of '{s.label}' is a file, which only people give."
+                remedy = "Ask for it in an input form, a form step or when deciding; else use a text or an object."
+                yield Problem("file_not_here", message, remedy, s.id)
         if isinstance(s.config, ApprovalConfig):
             yield from _fields(s.config.fields, f"the decision on '{s.label}'", s.id)
 

@@ -8,7 +8,7 @@ from typing import Any
 from signoff.engine.views import InboxItem
 from signoff.web.escape import esc
 from signoff.web.models.values import entered_text
-from signoff.web.parts.filling import MAX_COMMENT_CHARS, field_markup, hidden_inputs
+from signoff.web.parts.filling import MAX_COMMENT_CHARS, encoding, field_markup, hidden_inputs
 from signoff.web.parts.markup import Safe
 
 _NO_PROBLEMS: Mapping[str, str] = {}
@@ -54,7 +54,7 @@ def deciding_form(
         parts.append(_sign_in_again(elsewhere) if elsewhere else _CONFIRM)
     parts.append(f'<div class="row">{buttons}</div>')
     path = f"/decide/{esc(item.run_id)}/{esc(item.step)}"
-    return Safe(f'<form class="card stack" method="post" action="{path}">{"".join(parts)}</form>')
+    return Safe(f'<form class="card stack" method="post" action="{path}"{encoding(item)}>{"".join(parts)}</form>')
 
 
 _CONFIRM = """<label class="field">Your password <span class="soft">(to sign; not needed when you have just signed

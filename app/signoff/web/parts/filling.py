@@ -49,8 +49,12 @@ def filling_form(
     if item.returns_to:
         parts.append(_returning(item, comment))
     path = f"/submit/{esc(item.run_id)}/{esc(item.step)}"
-    files = ' enctype="multipart/form-data"' if any(f.type is FieldType.FILE for f in item.fields) else ""
-    return Safe(f'<form class="card stack" method="post" action="{path}"{files}>{"".join(parts)}</form>')
+    return Safe(f'<form class="card stack" method="post" action="{path}"{encoding(item)}>{"".join(parts)}</form>')
+
+
+def encoding(item: InboxItem) -> str:
+    """The attribute without which a browser sends the names of files only."""
+    return ' enctype="multipart/form-data"' if any(f.type is FieldType.FILE for f in item.fields) else ""
 
 
 def hidden_inputs(item: InboxItem, token: str, *, by_link: bool) -> list[str]:

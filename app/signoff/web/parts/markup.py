@@ -62,6 +62,8 @@ def value_markup(value: Any) -> Safe:
     """A JSON value: text as text, lists and objects as JSON."""
     if is_file(value):
         return file_link(value)
+    if isinstance(value, dict) and any(is_file(v) for v in value.values()):
+        return pairs(value)
     if isinstance(value, dict | list):
         return Safe(f"<pre>{esc(value_text(value))}</pre>")
     return Safe(label(value_text(value)))

@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.datastructures import FormData
 
 from signoff import errors
 from signoff.engine.views import InboxItem
 from signoff.web.models.values import Filled, fill
 from signoff.web.parts.deciding import deciding_form
 from signoff.web.plain import answer_page, status_of
-from signoff.web.routes.files import entered_values
+from signoff.web.routes.files import MAX_FILES, entered_values, take_files
 from signoff.web.routes.guard import sender_of
 from signoff.web.routes.link import TASK, Came, came_by, forget_link
-from signoff.web.routes.submit import page_again, plain
+from signoff.web.routes.submit import MAX_FIELDS, page_again, plain
 from signoff.web.site import Site
 
 CREDENTIAL = ("confirm_identity", "wrong_password")
@@ -55,41 +59,54 @@ def decide_router(site: Site) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post("/decide/{run_id}/{step}")
-    def decide(request: Request, run_id: str, step: str, form: Annotated[Decision, Form()]) -> Response:
+    async def decide(request: Request, run_id: str, step: str) -> Response:
         """Send the decision and say what came of it."""
-        visit, here = sender_of(site, request, form.token, "decided"), f"/inbox/{run_id}/{step}"
-        if isinstance(visit, Response):
-            return visit
-        outcome, _, to = form.outcome.partition(":")
-        if outcome not in TITLES:
-            return answer_page(
-                request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
-            )
-        item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
-        entered = entered_values(item.fields, form.model_extra or {}) if item else {}
-        filled = filled_for(item, entered, outcome)
-        came, elsewhere = Came(visit.actor, visit.form_token), site.sign_in_again(visit, TASK if form.by_link else here)
-        try:
-            came = came_by(site, request, visit, form.by_link)
-            if item and not filled.is_good:
-                return _again(request, came, item, entered, filled.problems, form.comment, elsewhere)
-            _send(site, came, run_id, step, form, outcome, to, filled.values)
-        except errors.InvalidInput as error:
-            problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(plain, error.problems)}
-            if item is None:
-                return _refusal(request, error, here, form.comment)
-            told = problems or {"": error.message}
-            return _again(request, came, item, entered, told, form.comment, elsewhere)
-        except errors.SignoffError as error:
-            if item and error.code in CREDENTIAL:
-                told = {"": f"{error.message} {error.remedy}"}
-                return _again(request, came, item, entered, told, form.comment, elsewhere, status_of(error))
-            return _refusal(request, error, here, form.comment)
-        links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
-        done = answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
-        return forget_link(site, done) if came.link else done
+        if await run_in_threadpool(site.gate.find, request.cookies.get(site.settings.session_cookie)) is None:
+            return RedirectResponse("/login", 303)  # before a large body is read
+        async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS) as sent:
+            try:
+                form = Decision.model_validate({n: v for n, v in sent.items() if isinstance(v, str)})
+            except ValidationError as error:
+                raise RequestValidationError(error.errors()) from None
+            return await run_in_threadpool(_answer, site, request, run_id, step, form, sent)
 
     return router
+
+
+def _answer(site: Site, request: Request, run_id: str, step: str, form: Decision, sent: FormData) -> Response:
+    visit, here = sender_of(site, request, form.token, "decided"), f"/inbox/{run_id}/{step}"
+    if isinstance(visit, Response):
+        return visit
+    outcome, _, to = form.outcome.partition(":")
+    if outcome not in TITLES:
+        return answer_page(
+            request, "Not decided", ["Choose to approve, reject or return."], [(here, "Back")], status=400
+        )
+    item = site.signoff.queries.find_task(site.tenant, visit.person.login, run_id, step)
+    entered = entered_values(item.fields, form.model_extra or {}) if item else {}
+    came, elsewhere = Came(visit.actor, visit.form_token), site.sign_in_again(visit, TASK if form.by_link else here)
+    try:
+        came = came_by(site, request, visit, form.by_link)
+        if item and item.may_decide:
+            entered |= take_files(site, visit, item.fields, sent)
+        filled = filled_for(item, entered, outcome)
+        if item and not filled.is_good:
+            return _again(request, came, item, entered, filled.problems, form.comment, elsewhere)
+        _send(site, came, run_id, step, form, outcome, to, filled.values)
+    except errors.InvalidInput as error:
+        problems = {str(p.get("field", "")): f"{p['message']} {p['remedy']}" for p in map(plain, error.problems)}
+        if item is None:
+            return _refusal(request, error, here, form.comment)
+        told = problems or {"": error.message}
+        return _again(request, came, item, entered, told, form.comment, elsewhere)
+    except errors.SignoffError as error:
+        if item and error.code in CREDENTIAL:
+            told = {"": f"{error.message} {error.remedy}"}
+            return _again(request, came, item, entered, told, form.comment, elsewhere, status_of(error))
+        return _refusal(request, error, here, form.comment)
+    links = [("/inbox", "Inbox"), (f"/runs/{run_id}", "See the run")]
+    done = answer_page(request, TITLES[outcome], ["Your decision has been recorded."], links, good=True)
+    return forget_link(site, done) if came.link else done
 
 
 def filled_for(item: InboxItem | None, entered: dict[str, Any], outcome: str) -> Filled:
