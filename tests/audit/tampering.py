@@ -75,7 +75,7 @@ def make(folder: Path) -> Honest:
             office.signoff.do("cancel_run", person("katherine"), TENANT, run_id=run, reason="x", seen_sequence=None)
         sealer(office).seal()
         clock.move(days=40)
-        office.signoff.do("set_retention", person("root"), TENANT, retention={"days": 30}, reason="x")
+        office.signoff.do("set_retention", person("root", "cli"), TENANT, retention={"days": 30}, reason="x")
         assert sealer(office).prune() == len(removed)
         evidence = office.signoff.queries.evidence
         whole, one, left = (

@@ -122,7 +122,7 @@ def test_files_survive_a_restart_and_go_with_the_run(tmp_path: Path) -> None:
         assert fetch(desk, "ada", offer).content == PDF
         office.signoff.operate("cancel_run", person("katherine"), "default", run_id, reason="not wanted")
         office.until_status(run_id, "cancelled")
-        office.signoff.do("erase_run", person("root"), "default", run_id=run_id, reason="asked for")
+        office.signoff.do("erase_run", person("root", "cli"), "default", run_id=run_id, reason="asked for")
         assert fetch(desk, "root", offer).status_code == 404
         kept = [p for p in (tmp_path / "data" / "files").rglob("*") if p.is_file()]
         assert len(kept) == 2

@@ -72,7 +72,7 @@ def fill(office: Office) -> None:
     done = office.start("works", n="gone")
     office.until_status(done, "succeeded")
     sealer(office).seal()
-    office.signoff.do("erase_run", person("root"), TENANT, run_id=done, reason="asked for")
+    office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=done, reason="asked for")
     office.signoff.send_signal(person("katherine"), TENANT, "news", "k", {"a": 1})
 
 

@@ -90,13 +90,13 @@ def test_with_its_run_a_file_is_gone_at_once(office: Office, clock: Clock) -> No
     for each in (run, own):
         end(office, each)
     for each in (run, own):
-        office.signoff.do("erase_run", person("root"), TENANT, run_id=each, reason="asked for")
+        office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=each, reason="asked for")
     assert fetched(office) == TEXT, "the run that was given the same upload has it still, under its own secret"
     with pytest.raises(SignoffError, match="not uploaded by you"):  # the uploads that waited go as well
         started(office, file)
     end(office, other)
     sealer(office).seal()
-    office.signoff.do("set_retention", person("root"), TENANT, retention={"days": 1}, reason="x")
+    office.signoff.do("set_retention", person("root", "cli"), TENANT, retention={"days": 1}, reason="x")
     clock.move(days=2)
     sealer(office).prune()
     with pytest.raises(NotFound):
@@ -118,7 +118,7 @@ def test_a_child_has_the_file_under_its_own_secret(office: Office) -> None:
     assert findings(office) == set()
     office.decide(child, "q", "grace")
     office.until_status(run, "succeeded")
-    office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=run, reason="asked for")
     with pytest.raises(NotFound):
         fetched(office)
 

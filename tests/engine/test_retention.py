@@ -52,7 +52,9 @@ def ended(office: Office, name: str = "buys") -> str:
 
 
 def rule(office: Office, **retention: int) -> None:
-    office.signoff.do("set_retention", person("root"), TENANT, retention=retention, reason="we need them no longer")
+    office.signoff.do(
+        "set_retention", person("root", "cli"), TENANT, retention=retention, reason="we need them no longer"
+    )
 
 
 def findings(office: Office) -> set[str]:
@@ -190,10 +192,10 @@ def test_rules_are_an_administrators_and_have_reasons(office: Office) -> None:
     with pytest.raises(SignoffError, match="takes the role administrator"):
         do("set_retention", person("vera"), TENANT, retention={"days": 1}, reason="x")
     with pytest.raises(SignoffError, match="Expected a reason"):
-        do("set_retention", person("root"), TENANT, retention={"days": 1}, reason=" ")
+        do("set_retention", person("root", "cli"), TENANT, retention={"days": 1}, reason=" ")
     for wrong in ({"days": 0}, {"days": True}, {"dais": 3}, {"days": 3, "least": 9}, {"days": 9, "most": 3}, []):
         with pytest.raises(InvalidInput):
-            do("set_retention", person("root"), TENANT, retention=wrong, reason="x")
+            do("set_retention", person("root", "cli"), TENANT, retention=wrong, reason="x")
     with pytest.raises(InvalidInput, match="0 days"):
         office.publish(chain("odd", call("a"), policies={"retention_days": 0}))
     with pytest.raises(SignoffError, match="may not send"):

@@ -339,7 +339,7 @@ def test_erasing_a_run_takes_its_links_and_letters_along(tmp_path: Path, box: Ma
         by_link(office, "grace", tokens(mails(office, box))["grace"], run_id, "rejected", comment="no")
         office.until_status(run_id, "rejected")
         mails(office, box)
-        office.signoff.do("erase_run", person("root"), TENANT, run_id=run_id, reason="asked for")
+        office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=run_id, reason="asked for")
         for table in ("approval_link", "delivery"):
             assert sql(office, f"SELECT count(*) FROM {table}") == [(0,)]
 

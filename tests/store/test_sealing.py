@@ -136,12 +136,12 @@ def test_what_is_erased_is_gone_and_the_chain_verifies(office: Office) -> None:
     run = secret_run(office)
     children = [s.child for s in office.view(run).state.steps.values() if s.child]
     with pytest.raises(SignoffError, match="is still stalled"):
-        office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+        office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=run, reason="asked for")
     end(office, run)
     sealer(office).seal()
     with pytest.raises(SignoffError, match="takes the role administrator"):
         office.signoff.do("erase_run", person("katherine"), TENANT, run_id=run, reason="asked for")
-    done = office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    done = office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=run, reason="asked for")
     assert sorted(done["erased"]) == sorted([run, *children])
     sealer(office).seal()
     with pytest.raises(NotFound, match=r"was erased at .* by root: asked for"):
@@ -163,7 +163,7 @@ def test_erasing_takes_plain_text_out_of_the_file_too(office: Office) -> None:
     office.decide(run, "p", "grace", comment=SECRET)
     office.until_status(run, "succeeded")
     assert plain_text(office) != []
-    office.signoff.do("erase_run", person("root"), TENANT, run_id=run, reason="asked for")
+    office.signoff.do("erase_run", person("root", "cli"), TENANT, run_id=run, reason="asked for")
     assert plain_text(office) == []
 
 

@@ -17,7 +17,8 @@ def as_before(office: Office) -> Iterator[None]:
     """The office is shared by all tests: its rule is taken back."""
     office.running.save_person("mary", name="Mary", roles=("administrator",), password="demo")
     yield
-    office.signoff.do("set_retention", office.actor("mary"), TENANT, retention={}, reason="over")
+    again = {"reason": "over", "password": "demo"}
+    office.signoff.do("set_retention", office.actor("mary"), TENANT, retention={}, **again)
 
 
 def test_an_administrator_counts_and_sets_a_rule(visit: Visitors, office: Office) -> None:
@@ -32,6 +33,11 @@ def test_an_administrator_counts_and_sets_a_rule(visit: Visitors, office: Office
     save.click()
     expect(mary.get_by_role("alert").filter(has_text="Expected a reason")).to_be_visible()
     mary.get_by_label("Reason", exact=True).fill("The law wants no more")
+    mary.get_by_label("Your password, to save the rule").fill("wrong")
+    save.click()
+    expect(mary.get_by_role("alert").filter(has_text="The password is wrong")).to_be_visible()
+    assert office.signoff.queries.retention.of(TENANT) == Retention()
+    mary.get_by_label("Your password, to save the rule").fill("demo")
     save.click()
     expect(mary.get_by_role("status").filter(has_text="The rule is set")).to_be_visible()
     assert office.signoff.queries.retention.of(TENANT) == Retention(400, None, 800)
@@ -47,11 +53,11 @@ def test_an_administrator_replaces_a_key_with_the_password(visit: Visitors, offi
     mary = visit("mary", "/records")
     before = office.signoff.queries.keys.listed(TENANT)
     mary.get_by_label("Reason for new keys").fill("yearly")
-    mary.get_by_label("Your password").fill("wrong")
+    mary.get_by_label("Your password", exact=True).fill("wrong")
     mary.get_by_role("button", name="New signing key").click()
     expect(mary.get_by_role("alert").filter(has_text="The password is wrong")).to_be_visible()
     assert [k.id for k in office.signoff.queries.keys.listed(TENANT)] == [k.id for k in before]
-    mary.get_by_label("Your password").fill("demo")
+    mary.get_by_label("Your password", exact=True).fill("demo")
     mary.get_by_role("button", name="New signing key").click()
     expect(mary.get_by_role("status").filter(has_text="A new key is being made")).to_be_visible()
     expect(mary.get_by_role("table", name="Keys")).to_contain_text("Signing key")

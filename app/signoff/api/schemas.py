@@ -113,6 +113,12 @@ class Reason(Body):
     reason: str = Field(max_length=4000)
 
 
+class Confirmed(Reason):
+    """Why, and the password again: for what cannot be undone."""
+
+    password: str = Field(default="", max_length=1_000, description="Again, unless you signed in a few minutes ago.")
+
+
 class SetLimits(Reason):
     """Why, and the limits of the tenant in their JSON form."""
 
@@ -338,7 +344,7 @@ class Decision(Body):
     on_behalf_of: str = ON_BEHALF
 
 
-class SetRetention(Reason):
+class SetRetention(Confirmed):
     """How long ended runs are kept, in days; {} keeps them for ever."""
 
     retention: dict[str, Any] = Field(description='{"days": 365, "least": 30, "most": 3650}; each may be left out.')
@@ -350,8 +356,7 @@ class PreviewRetention(Body):
     retention: dict[str, Any]
 
 
-class RotateKeys(Reason):
+class RotateKeys(Confirmed):
     """A new key, made and used in the background."""
 
     what: Literal["tenant", "signing"]
-    password: str = Field(default="", max_length=1_000, description="Again, unless you signed in a few minutes ago.")

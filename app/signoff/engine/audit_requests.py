@@ -10,6 +10,7 @@ from signoff.core.rejection import Rejection
 from signoff.core.states import RunState
 from signoff.engine.auditing import audit_alone
 from signoff.engine.request import Request, ok, refused
+from signoff.engine.signing import unconfirmed
 from signoff.errors import InvalidInput, NotFound
 from signoff.store.ledger import ERASED_KIND, Erasure
 from signoff.store.times import to_micros
@@ -58,6 +59,8 @@ def hold_run(tx: Transaction, r: Request) -> Answer:
 def erase_run(tx: Transaction, r: Request) -> Answer:
     """Destroy the secret and the content of an ended run and of the runs it started; the chain stays."""
     run_id, reason = str(r.args.get("run_id") or ""), _reason(r, "erase a run")
+    if wrong := unconfirmed(tx, r, "erase a run"):
+        return refused(wrong)
     whole = _family(tx, r.tenant, run_id)
     for each in whole:
         key, _, state = tx.run(r.tenant, each)

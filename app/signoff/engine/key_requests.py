@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from signoff.core.decide.confirming import given_at
-from signoff.core.rejection import Rejection
 from signoff.engine.auditing import audit
+from signoff.engine.permissions import INSTALLATION, is_of_installation
 from signoff.engine.request import Request, ok, refused
-from signoff.engine.signing import sign_in_of
-from signoff.errors import InvalidInput
+from signoff.engine.signing import unconfirmed
+from signoff.errors import Forbidden, InvalidInput
 from signoff.store import rotation as s
 from signoff.store.times import to_micros
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from signoff.engine.transaction import Transaction
 
 Answer = dict[str, Any]
-CONFIRMED_WITHIN = timedelta(minutes=10)
 
 
 def rotate_keys(tx: Transaction, r: Request) -> Answer:
@@ -30,20 +27,20 @@ def rotate_keys(tx: Transaction, r: Request) -> Answer:
 
     Raises:
         InvalidInput: there is no such kind of key, no reason, or no key file.
+        Forbidden: the signing key belongs to the installation, and the person to another tenant.
     """
     what, reason = str(r.args.get("what") or ""), str(r.args.get("reason") or "").strip()[:1000]
     if what not in s.KINDS:
         raise InvalidInput(f"There is no kind of key '{what[:40]}'.", remedy=f"Name one of {', '.join(s.KINDS)}.")
     if not reason:
         raise InvalidInput("Expected a reason to make new keys.", code="no_reason", remedy="Say why.")
-    signed_in = sign_in_of(tx, r)
-    given = given_at(signed_in)
-    is_owner = signed_in is not None and signed_in.method == "folder"  # who has the key file anyway
-    if r.origin == "client" and not is_owner and (given is None or tx.now - given > CONFIRMED_WITHIN):
-        message = "Expected to make new keys, but it must be sure that it is you: give your password again."
-        return refused(
-            Rejection("confirm_identity", message, "It is good for 10 minutes; a fresh sign-in does as well.")
+    if what == "signing" and not is_of_installation(r.tenant):
+        raise Forbidden(
+            "Expected to make a new signing key, but that one signs the records of all tenants.",
+            remedy=f"Only administrators of the tenant '{INSTALLATION}' replace it; ask one.",
         )
+    if wrong := unconfirmed(tx, r, "make new keys"):
+        return refused(wrong)
     ring = tx.journal.vault.ring
     if ring is None:
         raise InvalidInput("There is no key file, so there are no keys to replace.", remedy="Name the data folder.")

@@ -89,6 +89,14 @@ NOT_BY_TOKEN = frozenset(
 )
 """What no program may do with a token, whatever its account may: it takes a person who signed in."""
 
+INSTALLATION = "default"
+"""The tenant whose administrators look after the installation itself: what all tenants share is theirs alone."""
+
+
+def is_of_installation(tenant: str) -> bool:
+    """Whether a tenant's administrators may replace what all tenants share: the key that signs their records."""
+    return tenant == INSTALLATION
+
 
 def permitted(roles: Collection[str]) -> frozenset[str]:
     """Names of the requests that these roles may send."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from signoff.core.retention import Retention, read_retention, write_retention
 from signoff.engine.auditing import audit
-from signoff.engine.request import Request, ok
+from signoff.engine.request import Request, ok, refused
+from signoff.engine.signing import unconfirmed
 from signoff.errors import InvalidInput
 from signoff.store import retention as s
 from signoff.store.times import to_micros
@@ -35,6 +36,8 @@ def set_retention(tx: Transaction, r: Request) -> Answer:
         raise InvalidInput(" ".join(problems), code="invalid_retention", remedy="Correct it.", problems=listed)
     if not reason:
         raise InvalidInput("Expected a reason to change how long runs are kept.", code="no_reason", remedy="Say why.")
+    if wrong := unconfirmed(tx, r, "change how long runs are kept"):
+        return refused(wrong)
     before, after = write_retention(s.load_retention(tx.journal, r.tenant)), write_retention(rule)
 
     def write(journal: Any) -> None:

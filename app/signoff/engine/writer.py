@@ -18,7 +18,7 @@ from signoff.errors import Unavailable
 log = logging.getLogger("signoff.engine")
 
 MAX_BATCH = 256
-PROVED = frozenset({"decide", "submit_form", "return_form", "open_link", "rotate_keys"})
+PROVED = frozenset({"decide", "submit_form", "return_form", "open_link", "rotate_keys", "erase_run", "set_retention"})
 """What may come with a link's token or with the password of its sender."""
 AFTER_FAILURE_S = 1.0
 

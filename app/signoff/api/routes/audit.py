@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from signoff.api.auth import Caller, Face, actor_of, allowed
-from signoff.api.schemas import Hold, Reason
+from signoff.api.schemas import Confirmed, Hold
 from signoff.interchange.audit_csv import all_runs, audit_csv
 from signoff.interchange.evidence_page import evidence_page
 
@@ -67,6 +67,7 @@ def hold(run_id: str, body: Hold, signoff: Face, person: Caller) -> dict[str, ob
 
 
 @router.post("/runs/{run_id}/erase", summary="Erase the content of an ended run", dependencies=[allowed("erase_run")])
-def erase(run_id: str, body: Reason, signoff: Face, person: Caller) -> dict[str, object]:
+def erase(run_id: str, body: Confirmed, signoff: Face, person: Caller) -> dict[str, object]:
     """The secret of the run is destroyed; its chain stays."""
-    return signoff.do("erase_run", actor_of(person), person.tenant, run_id=run_id, reason=body.reason)
+    do, who = signoff.do, actor_of(person)
+    return do("erase_run", who, person.tenant, run_id=run_id, reason=body.reason, password=body.password)

@@ -31,7 +31,7 @@ def preview(body: PreviewRetention, signoff: Face, person: Caller) -> dict[str, 
 def set_retention(body: SetRetention, signoff: Face, person: Caller) -> dict[str, Any]:
     """Replaces the rule. The change is audited with its reason; what is due then is removed within ten minutes."""
     do, who = signoff.do, actor_of(person)
-    return do("set_retention", who, person.tenant, retention=body.retention, reason=body.reason)
+    return do("set_retention", who, person.tenant, retention=body.retention, reason=body.reason, password=body.password)
 
 
 @router.get("/retention/tombstones", summary="Runs that were removed", dependencies=[allowed("read_retention")])

@@ -15,6 +15,7 @@ from signoff.engine.permissions import who_may
 from signoff.engine.retention_queries import DueView
 from signoff.errors import Forbidden
 from signoff.web.escape import clock, label
+from signoff.web.parts.confirming import Confirming
 from signoff.web.parts.inputs import number_input
 from signoff.web.parts.keys import KeyEditor, keys_table
 from signoff.web.parts.markup import Safe, empty, heading, link, notice, table
@@ -109,6 +110,7 @@ class _Editor:
         self._reason = pmui.TextInput(
             label="Reason", max_length=2_000, sizing_mode="stretch_width", margin=(0, 0, 12, 0), size="small"
         )
+        self._confirming = Confirming(visitor, "Your password, to save the rule", "/records")
         count = pmui.Button(label="Count what it would remove", variant="outlined", margin=0)
         count.on_click(visitor.command(self._count, self._say))
         save = pmui.Button(label="Save the rule", variant="contained", margin=0)
@@ -121,7 +123,7 @@ class _Editor:
         ]
         title = html("<h2>Change it</h2>", margin=(18, 0, 6, 0))
         buttons = wrap(count, save, gap="8px", margin=0)
-        parts = [title, *fields, self._reason, self._said, buttons, self._counted]
+        parts = [title, *fields, self._reason, self._confirming.whole, self._said, buttons, self._counted]
         self.whole = pn.Column(*parts, max_width=640, sizing_mode="stretch_width", margin=0)
 
     def _set(self, name: str, value: Any) -> None:
@@ -142,8 +144,9 @@ class _Editor:
     async def _save(self, actor: Actor) -> None:
         reason = (self._reason.value_input or self._reason.value or "").strip()
         site, document = self._visitor.site, self._rule()
-        do, tenant = site.signoff.do, site.tenant
-        await in_thread(lambda: do("set_retention", actor, tenant, retention=document, reason=reason))
+        do, tenant, password = site.signoff.do, site.tenant, self._confirming.take()
+        more = {"reason": reason, "password": password}
+        await in_thread(lambda: do("set_retention", actor, tenant, retention=document, **more))
         self._reason.value = self._reason.value_input = ""
         self._counted.object = ""
         self._say("The rule is set; what is due is removed within ten minutes.", "success")

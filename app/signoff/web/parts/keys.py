@@ -10,7 +10,9 @@ import panel as pn
 import panel_material_ui as pmui
 
 from signoff.core.states import Actor
+from signoff.engine.permissions import is_of_installation
 from signoff.web.escape import clock
+from signoff.web.parts.confirming import Confirming
 from signoff.web.parts.markup import Safe, empty, notice, table
 from signoff.web.parts.panes import html, wrap
 from signoff.web.site import Visitor, in_thread
@@ -38,20 +40,21 @@ class KeyEditor:
         self._visitor, self._draw = visitor, draw
         self._said = html("", margin=(0, 0, 10, 0))
         self._reason = pmui.TextInput(label="Reason for new keys", max_length=2_000, **_FIELD)
-        self._password = pmui.PasswordInput(label="Your password", **_FIELD)
+        self._confirming = Confirming(visitor, "Your password", "/records")
+        kinds = [("tenant", "New key of the tenant")]
+        kinds += [("signing", "New signing key")] if is_of_installation(visitor.site.tenant) else []
         buttons = []
-        for what, words in (("tenant", "New key of the tenant"), ("signing", "New signing key")):
+        for what, words in kinds:
             button = pmui.Button(label=words, variant="outlined", margin=0)
             button.on_click(visitor.command(partial(self._rotate, what), self._say))
             buttons.append(button)
-        parts = [self._reason, self._password, self._said, wrap(*buttons, gap="8px", margin=0)]
+        parts = [self._reason, self._confirming.whole, self._said, wrap(*buttons, gap="8px", margin=0)]
         self.whole = pn.Column(*parts, max_width=640, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     async def _rotate(self, what: str, actor: Actor) -> None:
         do, tenant = self._visitor.site.signoff.do, self._visitor.site.tenant
         reason = (self._reason.value_input or self._reason.value or "").strip()
-        password = self._password.value_input or self._password.value or ""
-        self._password.value = self._password.value_input = ""
+        password = self._confirming.take()
         await in_thread(lambda: do("rotate_keys", actor, tenant, what=what, reason=reason, password=password))
         self._reason.value = self._reason.value_input = ""
         self._say("A new key is being made; load the page again to see it.", "success")
