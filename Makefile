@@ -13,7 +13,7 @@ BENCH_ENV := SIGNOFF_BENCH_PEER_PY="$(CURDIR)/$(PEER_PY)"
 ARGS ?=
 MINUTES ?= 30
 
-.PHONY: help setup setup-browser setup-bench setup-audit python demo test test-all bench bench-large bench-scheduler campaign check format docs lock sbom audit clean
+.PHONY: help setup setup-browser setup-bench setup-audit python demo test test-all bench bench-large bench-outage bench-scheduler campaign check format docs lock sbom audit clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -49,6 +49,9 @@ bench: setup-bench ## measurements against peers (prints ratios)
 
 bench-large: setup ## what a thousand to a million waiting runs cost, and how soon the engine is back
 	@$(PY) -m tests.bench.large $(ARGS)
+
+bench-outage: setup ## an engine that comes back to 100,000 overdue timers, and who asks it meanwhile
+	@$(PY) -m tests.bench.drain $(ARGS)
 
 bench-scheduler: setup-bench ## the in-memory scheduler against graphlib
 	@$(BENCH_ENV) $(PY) -m tests.bench.scheduler $(ARGS)

@@ -13,7 +13,8 @@ from signoff.store.database import Database
 from signoff.store.leases import list_expired
 from signoff.store.times import to_micros
 
-BATCH = 256
+BATCH = 32
+"""So many in one commit, so that whoever asks while a backlog drains waits for few others: see `tests.bench.drain`."""
 PAUSE_S = 1.0
 _ACTOR = Actor("system", "rescuer", "Lease rescuer", "engine")
 

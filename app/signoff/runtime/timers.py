@@ -15,7 +15,8 @@ from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
 
 log = logging.getLogger("signoff.runtime")
-BATCH = 256
+BATCH = 32
+"""So many in one commit, so that whoever asks while a backlog drains waits for few others: see `tests.bench.drain`."""
 LONGEST_PAUSE_S = 1.0
 _ACTOR = Actor("system", "timers", "Timers", "timer")
 
