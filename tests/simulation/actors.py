@@ -163,10 +163,12 @@ class Cast:
             return []
         run_id, step = dice.choice(asked)
         many = 2 if dice.random() < 0.3 else 1
-        return [
-            self.decision(run_id, step, self.view(run_id), dice.choice(("ann", "bob", "cem", "eve")))
-            for _ in range(many)
-        ]
+        who = ["ann", "bob", "cem", "eve"]
+        others = [s.approval for i, s in self.view(run_id).steps.items() if i != step and s.approval]
+        voted = sorted({v.human for a in others for v in a.votes} & set(who))
+        if voted and dice.random() < 0.4:  # somebody who has decided in this run goes on
+            who = voted
+        return [self.decision(run_id, step, self.view(run_id), dice.choice(who)) for _ in range(many)]
 
     def decision(self, run_id: str, step: str, view: RunState, who: str, outcome: str = "") -> Ask:
         """What this person would send on seeing this."""

@@ -62,6 +62,8 @@ def draw_document(dice: Random, name: str) -> JSON:
     steps = [_step(dice, i, name) for i in range(count)]
     edges = _edges(dice, steps)
     _returns(dice, steps, edges)
+    if dice.random() < 0.06:
+        steps, edges = _both_open(dice)
     policies = {"failure": dice.choice(("stall", "stall", "fail", "compensate", "compensate"))}
     if dice.random() < 0.25:
         policies |= {"deadline": dice.choice(("PT1M", "PT10M", "PT2H")), "on_deadline": dice.choice(("notify", "fail"))}
@@ -162,6 +164,18 @@ def _edges(dice: Random, steps: list[JSON]) -> list[JSON]:
                 edge["otherwise"] = True
             found.append(edge)
     return found
+
+
+def _both_open(dice: Random) -> tuple[list[JSON], list[JSON]]:
+    """Two approvals that are open together, which one person may not both decide."""
+    asked: JSON = {"kind": "approval", "groups": ["pair"], "required": 1, "requester_may_decide": True}
+    steps = [
+        asked | {"id": "s0", "label": "Step 0", "required": dice.choice((1, 2))},
+        {"id": "s1", "kind": "wait", "label": "Step 1", "duration": "PT5S"},
+        asked
+        | {"id": "s2", "label": "Step 2", "join": "any", "groups": ["pair", "solo"], "deciders_differ_from": ["s0"]},
+    ]
+    return steps, [{"from": "s0", "to": "s2"}, {"from": "s1", "to": "s2"}]
 
 
 def _returns(dice: Random, steps: list[JSON], edges: list[JSON]) -> None:

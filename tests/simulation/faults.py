@@ -43,6 +43,9 @@ class Faults:
     mischief: float = 0.5
     batch: float = 0.5
     failing_activity: float = 0.5
+    crossing: float = 0.5
+    worker_killed: float = 0.01
+    lost_call: float = 0.1
 
     @classmethod
     def draw(cls, dice: Random) -> Faults:

@@ -48,8 +48,9 @@ from signoff.engine import (
     transaction,
     worker_requests,
 )
-from signoff.engine.dispatch import Dispatcher
+from signoff.engine.dispatch import Dispatcher, WorkerSlot
 from signoff.engine.usage import Usage
+from signoff.runtime.worker import Worker, _Pulse
 from signoff.store import journal, leases, people
 from tests.simulation.faults import Violation
 from tests.simulation.simulate import run_seed
@@ -275,12 +276,23 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     m("slots: not given back by a rollback", (transaction.Transaction.abandon, "slot.free += 1", "pass")),
     m("slots: outcomes give nothing back", (Dispatcher.give_back, "slot.free += 1", "pass")),
+    m("slots: a call on its way takes none", (Dispatcher.offer, "number > newest and", "False and")),
+    m("slots: the end of an old connection withdraws", (WorkerSlot.is_sent_by, "self.send == send", "True")),
+    m("slots: turns of a failed commit count", (transaction.Transaction.abandon, "reversed(self.undo)", "()")),
+    m("worker: an offer that failed is not repeated", (_Pulse.work, "self._offer_again = True", "pass")),
+    m("worker: does not offer what it let go", (Worker._let_go, "self._pulse.offer_again()", "pass")),
+    m("worker: does not offer what was lost", (Worker.renew, "self.offer_soon()", "pass")),
+    m("worker: an outcome that was not heard is not repeated", (Worker._report, "self._later(", "str(")),
     m("slots: the suspected stay so", (Dispatcher.heard, "if slot is not None", "if False")),
     m("lease again: not asked for", (transaction.Transaction._moved, "self._leasing.look_again = True", "pass")),
     m("limits: calls at once are not counted", (Usage.blocked_s, ">= share.at_once", "< 0")),
     m("limits: the definition's deadline is lost", (limiting.pause_long_run, "then=then", "then=None")),
     m("limits: a run that was paused for its time says nothing", (react._notices, "event.actor == BY_LIMITS", "False")),
-    m("by hand: while a worker is at it", (by_hand._not_now, "step.status is StepStatus.RUNNING", "False")),
+    m(
+        "by hand: while a worker is at it",
+        (by_hand._not_now, "step.status is StepStatus.RUNNING", "False"),
+        (by_hand._not_now, "step.status not in COMPLETABLE", "False"),
+    ),
     m("backlog: forgotten", (Dispatcher.look_again, "self.unseen.update(self.pools)", "pass")),
     m("notices: ids are given again", (leases.remove_outbox, "if i == newest", "if False")),
     m("notices: not written", (journal.Journal._flush, "(_INSERT_OUTBOX, rows.outbox)", "(_INSERT_OUTBOX, [])")),

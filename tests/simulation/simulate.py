@@ -8,10 +8,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from signoff.core.answering import missing_answers, who_may_answer
 from signoff.core.implied import implied_signal
-from signoff.core.states import Actor, RunState, RunStatus, StepStatus
+from signoff.core.states import CLAIMABLE_RUNS, Actor, RunState, RunStatus, StepStatus
 from signoff.store.leases import list_due, next_due
 from signoff.store.times import to_micros
 from signoff.wiring import Settings, open_verifier
@@ -90,17 +91,23 @@ def _step(world: World, cast: Cast) -> None:
         world.die()
     many = dice.choice((2, 3, 8)) if dice.random() < faults.batch else 1
     asks: list[Ask] = []
-    actors = cast.weighted()
+    world.actors = lambda: _somebody(world, cast)
     for _ in range(many):
-        if world.lease_wanted and dice.random() < 0.7:
-            world.lease_wanted = False
-            asks.append(lease())
-        elif dice.random() < 0.5:
-            asks += dice.choice(world.workers).acts()
-        else:
-            asks += dice.choices([a for _, a in actors], [w for w, _ in actors])[0]()
+        asks += _somebody(world, cast)
     # One administrator at a time, so that the auditor knows who is surely out.
     _send(world, asks, one_by_one=many == 1)
+
+
+def _somebody(world: World, cast: Cast) -> list[Ask]:
+    """What whoever is next wants."""
+    dice = world.dice
+    if world.lease_wanted and dice.random() < 0.7:
+        world.lease_wanted = False
+        return [lease()]
+    if dice.random() < 0.5:
+        return dice.choice(world.workers).acts()
+    actors = cast.weighted()
+    return dice.choices([a for _, a in actors], [w for w, _ in actors])[0]()
 
 
 def lease() -> Ask:
@@ -138,9 +145,7 @@ def _tick(world: World, cast: Cast, seconds: float) -> None:
     for _ in range(8):
         asks = []
         for worker in world.workers:
-            if worker.must_offer and not worker.is_asleep:  # sent as it is made: no task crosses it on the way
-                world.send([worker._offer()])
-            asks += _honest(worker)
+            asks += worker.duties()
         asks += cast.rescue() + cast.fire() + cast.relay() + cast.unanswered[:]
         if world.lease_wanted:
             world.lease_wanted = False
@@ -148,18 +153,6 @@ def _tick(world: World, cast: Cast, seconds: float) -> None:
         if not asks:
             return
         _send(world, asks, one_by_one=True)
-
-
-def _honest(worker: object) -> list[Ask]:
-    from tests.simulation.workers import SimWorker
-
-    assert isinstance(worker, SimWorker)
-    if worker.is_asleep:
-        return []
-    for task in worker.active.values():
-        if "done" not in task:
-            worker._perform(task)
-    return list(worker.outbox)
 
 
 def _quiet(world: World, cast: Cast) -> None:
@@ -219,11 +212,24 @@ def _help_to_undo(world: World, cast: Cast, run_id: str, state: RunState, *, by_
             world.send([cast.operation("skip_step" if by_hand else "retry_step", run_id, i, seen)])
 
 
+def _served_soon(world: World, waited: Counter[Any]) -> None:
+    """No call stays without a worker while everybody does their duty, even where the run could be cancelled."""
+    for run_id, ledger in world.auditor.runs.items():
+        for i, s in ledger.mirror.steps.items():
+            on = ledger.mirror.status in CLAIMABLE_RUNS and s.status is StepStatus.SCHEDULED
+            if on and not _unserved(world, ledger, i):
+                call = run_id, i, s.generation, s.attempt, s.undo, s.fence
+                waited[call] += 1
+                assert waited[call] < 6, f"step {i} of run {run_id} gets no worker"
+
+
 def _end(world: World, cast: Cast) -> None:
     """Everybody does their duty: every run comes to an end."""
     for login in PEOPLE:
         world.send([cast.account(login, True)])
+    waited: Counter[Any] = Counter()
     for number in range(60):
+        _served_soon(world, waited)
         open_runs = {r: x for r, x in world.auditor.runs.items() if not x.mirror.is_terminal}
         if not open_runs:
             return

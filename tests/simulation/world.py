@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ from signoff.core.states import StepStatus
 from signoff.engine import ids, transaction
 from signoff.engine.handle import Engine
 from signoff.engine.request import Request
+from signoff.runtime import worker as worker_module
 from signoff.store.dialects.sqlite import open_engine
 from signoff.store.migrate import upgrade
 from tests.simulation.ask import SETUP, TENANT, Ask, nothing
@@ -47,6 +48,9 @@ class Clock:
     def __init__(self) -> None:
         self.elapsed = 0.0
         self.offset = 0.0
+
+    def monotonic(self) -> float:
+        return self.elapsed
 
     def now(self) -> datetime:
         return START + timedelta(seconds=round(self.elapsed + self.offset, 3))
@@ -100,6 +104,10 @@ class World:
         self.counts: Counter[str] = Counter()
         self.lease_wanted = False
         self.roles = {login: set(roles) for login, roles in PEOPLE.items()}
+        self.actors: Callable[[], list[Ask]] = list
+        self._on_its_way = False
+        self._patch = mock.patch.object(worker_module, "monotonic", self.clock.monotonic)
+        self._patch.start()
         self.workers = [
             SimWorker("w1", ("default",), self.dice.choice((1, 2, 4)), self),
             SimWorker("w2", ("default", "gpu"), self.dice.choice((1, 2, 4)), self),
@@ -126,7 +134,25 @@ class World:
         self.engine = Engine(self.journal, self.clock.now, {CONNECTOR, LOOK, UNDO})
         self.lease_wanted = False
         for worker in self.workers:
-            worker.must_offer, worker.offering = True, False
+            worker.reconnect()
+
+    def meanwhile(self) -> tuple[list[Ask], list[Ask]]:
+        """A worker has made a request. What happens before it arrives, and what comes with it in one batch.
+
+        Others go on while it is on its way; returns what is before it and what is behind it.
+        """
+        if self._on_its_way or self.dice.random() >= self.faults.crossing:
+            return [], []
+        self._on_its_way = True
+        try:
+            for _ in range(self.dice.choice((0, 1, 3))):
+                self.clock.elapsed += self.dice.random()
+                if asks := list(dict.fromkeys(self.actors())):
+                    self.send(asks)
+            many = self.faults.batch and self.dice.random() < 0.5
+            return (self.actors(), self.actors()) if many else ([], [])
+        finally:
+            self._on_its_way = False
 
     def die(self) -> None:
         """The process is gone; what was not committed is gone with it."""
@@ -220,6 +246,7 @@ class World:
         return digest.hexdigest()
 
     def close(self) -> None:
+        self._patch.stop()
         self.auditor.close()
         self.journal.close()
         self.database.dispose()

@@ -186,9 +186,7 @@ class Worker:
 
         def done(answer: dict[str, Any]) -> None:
             if answer.get("error") == Unavailable.__name__ and not self._draining.wait(0):
-                timer = threading.Timer(pause_s, self._report, (task, do, args, min(pause_s * 2, MAX_OUTCOME_PAUSE_S)))
-                timer.daemon = True
-                timer.start()
+                self._later(pause_s, lambda: self._report(task, do, args, min(pause_s * 2, MAX_OUTCOME_PAUSE_S)))
                 return
             with self._idle:
                 self._active.pop(_claim(task), None)
@@ -208,6 +206,11 @@ class Worker:
                 "retryable": False,
             }
             self._link.post(self.name, "fail", task["tenant"], bad, done)
+
+    def _later(self, pause_s: float, call: Callable[[], None]) -> None:
+        timer = threading.Timer(pause_s, call)
+        timer.daemon = True
+        timer.start()
 
     # Leases
 
