@@ -45,6 +45,35 @@ def batch_cycle_paths(table: TaskTable, batch: Mapping[Any, Sequence[Hashable]])
     return all_cycle_paths(successors)
 
 
+def is_acyclic(position: Mapping[Any, int], edges: Sequence[Sequence[Hashable]]) -> bool:
+    """Whether tasks (id → place; place → dependencies) can all run; other ids do not matter. O(V+E).
+
+    A search in depth along the dependencies, which needs no other lists than those given.
+    """
+    find = position.get
+    looked_at = bytearray(len(edges))  # 1: on the path that is being followed, 2: nothing behind it leads back
+    for start in range(len(edges)):
+        if looked_at[start]:
+            continue
+        looked_at[start] = 1
+        path, branches = [start], [iter(edges[start])]
+        while branches:
+            for dependency in branches[-1]:
+                source = find(dependency)
+                if source is None or looked_at[source] == 2:
+                    continue
+                if looked_at[source]:
+                    return False
+                looked_at[source] = 1
+                path.append(source)
+                branches.append(iter(edges[source]))
+                break
+            else:
+                looked_at[path.pop()] = 2
+                branches.pop()
+    return True
+
+
 def _never_ready(table: TaskTable) -> list[int]:
     """Pending tasks that no sequence of successes would ever make ready (Kahn's count on a copy)."""
     size, state, after, optional_after = table.size, table.state, table.after, table.optional_after

@@ -1,6 +1,6 @@
 """Graphs other libraries hold, read as task specs: networkx graphs and ``{node: predecessors}`` mappings."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from signoff.scheduler.records import TaskSpec
@@ -30,6 +30,45 @@ type GraphInput = (
 )
 
 
+class Batch:
+    """Many tasks to submit together, as parallel lists.
+
+    Attributes:
+        ids: the tasks.
+        edges: their required dependencies.
+        specs: place → everything that a task has beyond those; most have nothing.
+    """
+
+    __slots__ = ("edges", "ids", "specs")
+
+    def __init__(self) -> None:
+        self.ids: list[Any] = []
+        self.edges: list[tuple[Any, ...]] = []
+        self.specs: dict[int, TaskSpec] = {}
+
+    def optional(self, place: int) -> tuple[Any, ...]:
+        """The optional dependencies of a task."""
+        spec = self.specs.get(place) if self.specs else None
+        return as_ids(spec.task, spec.optional) if spec and spec.optional else ()
+
+
+def read_batch(graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]) -> Batch:
+    """Read a batch from any accepted form, in its own order; arguments and errors as ``read_tasks``."""
+    batch = Batch()
+    ids, edges, specs = batch.ids, batch.edges, batch.specs
+    for row in _rows(graph, known):
+        if type(row) is tuple:
+            task, dependencies = row
+            if function is not None:
+                specs[len(ids)] = _spec(task, (), function)
+        else:
+            task, dependencies = row.task, row.dependencies
+            specs[len(ids)] = row
+        ids.append(task)
+        edges.append(dependencies if type(dependencies) is tuple else as_ids(task, dependencies))
+    return batch
+
+
 def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[[Any], bool]) -> list[TaskSpec]:
     """Read task specs from any accepted form, in its own order.
 
@@ -43,35 +82,39 @@ def read_tasks(graph: Any, function: Callable[..., Any] | None, known: Callable[
     Raises:
         TypeError: none of these forms, or an undirected graph.
     """
+    return [row if isinstance(row, TaskSpec) else _spec(row[0], row[1], function) for row in _rows(graph, known)]
+
+
+def _rows(graph: Any, known: Callable[[Any], bool]) -> Iterable[Any]:
+    """Specs or pairs of a task and its dependencies."""
     if isinstance(graph, Mapping):
-        return _from_mapping(graph, function, known)
+        return _from_mapping(graph, known)
     is_directed = getattr(graph, "is_directed", None)
     if callable(is_directed) and not is_directed():
         raise TypeError("Expected a directed graph to submit, but its edges have no direction. Use a DiGraph.")
     if isinstance(graph, PredecessorGraph):
-        return [_spec(node, graph.predecessors(node), function) for node in graph]
+        return [(node, graph.predecessors(node)) for node in graph]
     if not isinstance(graph, Iterable):
         raise TypeError(
             "Expected task specs, a {node: predecessors} mapping or a networkx graph, "
             f"but got {type(graph).__name__}."
         )
-    specs = []
-    for item in graph:
-        if isinstance(item, TaskSpec):
-            specs.append(item)
-        elif isinstance(item, tuple) and len(item) == 2:
-            specs.append(_spec(item[0], item[1], function))
-        else:
-            raise TypeError(f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {item!r}.")
-    return specs
+    return _checked(graph)
+
+
+def _checked(rows: Iterable[Any]) -> Iterator[Any]:
+    for row in rows:
+        if not (isinstance(row, TaskSpec) or (isinstance(row, tuple) and len(row) == 2)):
+            raise TypeError(f"Expected a TaskSpec or an (id, dependencies) pair in the batch, but got {row!r}.")
+        yield row if type(row) is tuple or isinstance(row, TaskSpec) else tuple(row)
 
 
 def _from_mapping(
-    graph: Mapping[Any, Iterable[Hashable]], function: Callable[..., Any] | None, known: Callable[[Any], bool]
-) -> list[TaskSpec]:
-    specs = [_spec(node, predecessors, function) for node, predecessors in graph.items()]
-    implied = dict.fromkeys(dep for spec in specs for dep in spec.dependencies if dep not in graph)
-    return specs + [_spec(node, (), function) for node in implied if not known(node)]
+    graph: Mapping[Any, Iterable[Hashable]], known: Callable[[Any], bool]
+) -> list[tuple[Any, tuple[Any, ...]]]:
+    rows = [(node, as_ids(node, predecessors)) for node, predecessors in graph.items()]
+    implied = dict.fromkeys(dep for _, dependencies in rows for dep in dependencies if dep not in graph)
+    return rows + [(node, ()) for node in implied if not known(node)]
 
 
 def _spec(node: Hashable, dependencies: Iterable[Hashable], function: Callable[..., Any] | None) -> TaskSpec:

@@ -14,7 +14,7 @@ from signoff.scheduler.closing import close_scheduler
 from signoff.scheduler.core import SchedulerCore
 from signoff.scheduler.cycles import cycle_paths
 from signoff.scheduler.edges import add_edge
-from signoff.scheduler.graph_input import GraphInput, read_tasks
+from signoff.scheduler.graph_input import GraphInput, read_batch
 from signoff.scheduler.inspection import Inspector
 from signoff.scheduler.listeners import Listener
 from signoff.scheduler.records import Claim, CloseReport, RunReport, TaskSpec
@@ -163,9 +163,9 @@ class TaskScheduler:
             TypeError: the input has none of these forms.
             DuplicateTask: also if an id occurs twice in the batch. Other errors are those of ``submit``.
         """
-        specs = read_tasks(tasks, function, self.tasks.__contains__)
+        batch = read_batch(tasks, function, self.tasks.__contains__)
         with self._lock:
-            generations = add_batch(self._core, specs)
+            generations = add_batch(self._core, batch)
         self._core.feed.deliver()
         return generations
 
