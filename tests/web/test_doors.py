@@ -137,7 +137,9 @@ def test_no_route_reads_a_long_body(office: Office, path: str) -> None:
     connection = http.client.HTTPConnection(urlsplit(office.address).netloc, timeout=20)
     chunks = iter([name + b"x" * (MAX_BODY_BYTES // 3) for name in (b"login=", b"&password=", b"&token=")])
     connection.request("POST", path, chunks, {"Content-Type": FORM}, encode_chunked=True)
-    assert connection.getresponse().status in ((413,) if not path.startswith("/api") else (404, 413))
+    # A stranger's decision, which may bring files, is led to the login page before anything of it is read.
+    expected = {"/decide": (303,), "/api": (404, 413)}
+    assert connection.getresponse().status in next((s for p, s in expected.items() if path.startswith(p)), (413,))
     connection.close()
 
 
@@ -154,7 +156,8 @@ def test_no_route_reads_a_long_body(office: Office, path: str) -> None:
 )
 @pytest.mark.parametrize("path", ["/login", "/decide/r-1/approve"])
 def test_a_malformed_form_is_not_repeated(office: Office, path: str, kind: str, body: str) -> None:
-    status, text = send(office, "POST", path, body, {"Content-Type": kind})
+    known = {"Cookie": f"signoff={signed_in(office, 'max').secret}"} if path.startswith("/decide") else {}
+    status, text = send(office, "POST", path, body, {"Content-Type": kind, **known})
     assert status in (400, 422)
     assert text.startswith("<!doctype html>")
     assert "Not possible" in text
