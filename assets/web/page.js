@@ -1,9 +1,14 @@
-// Two things the server cannot know by itself, told in cookies: light or dark, narrow or wide.
+// What the server cannot know by itself, told in cookies: light or dark, narrow or wide.
 const remember = (name, value) => {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
 };
 const measure = () => remember("signoff-view", window.innerWidth < 700 ? "narrow" : "wide");
 measure();
+// What the system prefers counts until somebody chooses; it may change from day to evening.
+const preferred = window.matchMedia("(prefers-color-scheme: dark)");
+const prefer = () => remember("signoff-scheme", preferred.matches ? "dark" : "light");
+prefer();
+preferred.addEventListener("change", prefer);
 window.addEventListener("resize", measure);
 // While the click is on its way down, the page still shows the theme that is about to go.
 document.addEventListener(

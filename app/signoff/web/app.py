@@ -34,7 +34,7 @@ from signoff.web.routes.login import login_router
 from signoff.web.routes.oidc import oidc_router
 from signoff.web.routes.submit import submit_router
 from signoff.web.session import Gate, OpenPages
-from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE, WebSettings
+from signoff.web.settings import SCHEME_COOKIE, THEME_COOKIE, VIEW_COOKIE, WebSettings
 from signoff.web.shell import failed_page
 from signoff.web.site import Site, Visitor
 from signoff.web.static import StaticCache
@@ -95,7 +95,7 @@ def _add_pages(app: FastAPI, site: Site) -> None:
         index_enabled=False,
         ico_path="none",
         include_headers=["host"],
-        include_cookies=[THEME_COOKIE, VIEW_COOKIE],
+        include_cookies=[THEME_COOKIE, SCHEME_COOKIE, VIEW_COOKIE],
         websocket_origin=list(site.settings.origins) or None,
         unused_session_lifetime_milliseconds=UNUSED_SESSION_MS,
         check_unused_sessions_milliseconds=5_000,

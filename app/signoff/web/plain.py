@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse
 from signoff import errors
 from signoff.web.escape import esc
 from signoff.web.files import address
+from signoff.web.session import form_token
 from signoff.web.settings import THEME_COOKIE
 
 NAV = (
@@ -36,10 +37,19 @@ def plain_page(
         f"""<!doctype html><html lang="en"{chosen}><head><meta charset="utf-8"><title>{esc(title)} · Signoff</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg">
 <link rel="stylesheet" href="{address("plain.css")}"><script src="{address("page.js")}"></script></head><body>
-<header><a href="/">Signoff</a>{NAV if nav else ""}</header>
+<header><a href="/">Signoff</a>{NAV + _sign_out(request) if nav else ""}</header>
 <main class="{"roomy" if roomy else "wide" if wide else ""}">{demo}{body}</main></body></html>""",
         status_code=status,
     )
+
+
+def _sign_out(request: Request) -> str:
+    """The way out, for whoever is signed in."""
+    secret = request.cookies.get(request.app.state.site.settings.session_cookie)
+    if not secret:
+        return ""
+    return f"""<form method="post" action="/logout"><input type="hidden" name="token" value="{form_token(secret)}">
+<button>Sign out</button></form>"""
 
 
 def answer_page(

@@ -52,5 +52,8 @@ class WebSettings:
 THEME_COOKIE = "signoff-theme"
 """`dark` or `light`. A script may read it, and `VIEW_COOKIE`; they hold nothing else."""
 
+SCHEME_COOKIE = "signoff-scheme"
+"""What the person's system prefers, for those who chose no theme."""
+
 VIEW_COOKIE = "signoff-view"
 """`narrow` on a telephone, else `wide`."""

@@ -21,7 +21,7 @@ from signoff.web.models.sheet import positions_of
 from signoff.web.parts.icons import svg
 from signoff.web.parts.panes import html
 from signoff.web.plain import DEMO_WORDS
-from signoff.web.settings import THEME_COOKIE, VIEW_COOKIE
+from signoff.web.settings import SCHEME_COOKIE, THEME_COOKIE, VIEW_COOKIE
 from signoff.web.site import Visitor
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
@@ -96,6 +96,11 @@ def is_narrow() -> bool:
     return (pn.state.cookies or {}).get(VIEW_COOKIE) == "narrow"
 
 
+def is_dark(cookies: Mapping[str, str]) -> bool:
+    """Whether pages are dark: as the person chose, else as their system prefers."""
+    return (cookies.get(THEME_COOKIE) or cookies.get(SCHEME_COOKIE)) == "dark"
+
+
 def shown_positions(definition: Definition, layout: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """As their designer placed the steps; on a narrow screen one below the other, so that all of it fits."""
     if is_narrow():
@@ -112,7 +117,7 @@ def frame(visitor: Visitor, title: str, *main: Any, on_theme: Callable[[bool], N
         main: viewables, one below the other.
         on_theme: called with True when the page turns dark, False when light.
     """
-    dark = (pn.state.cookies or {}).get(THEME_COOKIE) == "dark"
+    dark = is_dark(pn.state.cookies or {})
     content = pn.Column(
         *_demo_line(visitor), *main, sizing_mode="stretch_width", margin=(14, 20, 40, 20), styles={"min-width": "0"}
     )
