@@ -56,9 +56,8 @@ bench-outage: setup ## an engine that comes back to 100,000 overdue timers, and 
 bench-scheduler: setup-bench ## the in-memory scheduler against graphlib
 	@$(BENCH_ENV) $(PY) -m tests.bench.scheduler $(ARGS)
 
-campaign: setup ## simulated worlds, then power losses and failing disks, for MINUTES=30 each
-	@$(PY) -m tests.simulation --minutes $(MINUTES) $(ARGS)
-	@$(PY) -m tests.storage --minutes $(MINUTES) --state .build/storage-campaign.json
+campaign: setup ## every layer that breaks Signoff on purpose, for MINUTES=30 each, with counts
+	@$(PY) -m tests.campaign --minutes $(MINUTES) $(ARGS)
 
 check: setup ## format, lint, types, import contracts
 	@$(PY) -m ruff format --check .

@@ -53,6 +53,8 @@ def main() -> int:
     for seed in seeds(args):
         try:
             result = run_seed(seed)
+        except KeyboardInterrupt:
+            break  # and say how far it came
         except Violation as error:
             failed.append(seed)
             print(f"FAILED {error}", flush=True)
