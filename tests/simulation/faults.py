@@ -46,6 +46,7 @@ class Faults:
     crossing: float = 0.5
     worker_killed: float = 0.01
     lost_call: float = 0.1
+    hangs: float = 0.05
 
     @classmethod
     def draw(cls, dice: Random) -> Faults:

@@ -166,6 +166,8 @@ class Life:
     def perform(self, at: int) -> None:
         """One call from beginning to end; its outcome is put into the outbox."""
         claim, call = self.pending.pop(at)
+        if self.dice.random() < self.world.faults.hangs:
+            return  # it never comes back; its run time and its lease do what they should
         task = self.worker._active[claim][0] if claim in self.worker._active else None
         if task is not None and self.dice.random() < 0.1 * self.world.faults.mischief:
             wrong = {name: task[name] for name in CLAIM} | {"digest": "sha256:" + "0" * 64, "output": {"n": 1}}
