@@ -55,8 +55,8 @@ class DurableTaskScheduler:
         window: most tasks that `ready` loads when no limit is given.
         page: about how many edges or tasks one transaction touches; what is left follows in further transactions.
         worker: name written beside a claim; default: host-independent process number.
-        now: aware UTC time; leases of all processes are compared by it, so their clocks must agree to well below
-            ``lease_s``.
+        now: aware UTC time; leases of all processes are compared by it. On a server ``open_durable_scheduler`` gives
+            the server's; on a file the clocks must agree to well below ``lease_s``.
         clock: monotonic seconds, for waiting and for propagation latency.
 
     Raises:

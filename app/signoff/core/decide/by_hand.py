@@ -35,13 +35,7 @@ def complete(build: Build, command: c.CompleteByHand) -> Rejection | None:
     )
     if refused:
         return refused
-    config = build.plan.steps[command.step].config
-    assert isinstance(config, ActivityConfig)
-    if command.output is None and config.output:
-        return Rejection(
-            "output_missing", f"Expected to {wanted}, but its output is missing.", "Give it.", evidence=False
-        )
-    output, wrong = substitute_of(build, command.step, command.output, f"the output of '{label}'")
+    output, wrong = substitute_of(build, command.step, command.output, f"the output of '{label}'", wanted=wanted)
     if wrong:
         return wrong
     build.emit(

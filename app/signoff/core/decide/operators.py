@@ -282,12 +282,18 @@ def _substitute(build: Build, command: c.SkipStep) -> tuple[object, Rejection | 
     return substitute_of(build, command.step, command.output, f"the substitute output of '{definition.label}'")
 
 
-def substitute_of(build: Build, step: str, given: object, what: str) -> tuple[object, Rejection | None]:
-    """An output that a person gives for a step, checked against its schema; `what` names it in sentences."""
+def substitute_of(
+    build: Build, step: str, given: object, what: str, *, wanted: str = ""
+) -> tuple[object, Rejection | None]:
+    """An output that a person gives for a step, checked against its schema; `what` names it in sentences.
+
+    With `wanted`, what is to be done with it, it may not be missing where the step has outputs.
+    """
     definition = build.plan.steps[step]
     fields = definition.output
     if given is None:
-        return None, None
+        missing = f"Expected to {wanted}, but {what} is missing."
+        return None, Rejection("output_missing", missing, "Give it.", evidence=False) if wanted and fields else None
     try:
         output = plain_json(given)
     except ValueError as error:

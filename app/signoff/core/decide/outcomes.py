@@ -7,7 +7,6 @@ from signoff.core import events as e
 from signoff.core.decide.advance import advance, after
 from signoff.core.decide.build import Build
 from signoff.core.decide.operators import may_operate, not_changed, retry, substitute_of
-from signoff.core.definition import ActivityConfig
 from signoff.core.flow import resolve_edges
 from signoff.core.implied import implied_dead_letters
 from signoff.core.rejection import Rejection
@@ -53,11 +52,7 @@ def resolve(build: Build, command: c.ResolveOutcome) -> Rejection | None:
         )
         advance(build, [command.step])
         return None
-    config = plan.steps[command.step].config
-    if command.output is None and isinstance(config, ActivityConfig) and config.output:
-        message = f"Expected to {wanted}, but what it gave is missing."
-        return Rejection("output_missing", message, "Give its output.", evidence=False)
-    output, wrong = substitute_of(build, command.step, command.output, f"the output of '{label}'")
+    output, wrong = substitute_of(build, command.step, command.output, f"the output of '{label}'", wanted=wanted)
     if wrong:
         return wrong
     build.emit(
