@@ -14,6 +14,9 @@ def test_a_plan_is_proposed_approved_and_applied(visit: Visitors, office: Office
     document = copy.deepcopy(PURCHASE) | {"name": "planned", "title": "Planned purchase"}
     office.publish(document)
     run_id = str(office.signoff.start_run(office.actor("dan"), TENANT, "planned", {"item": "x", "amount": 5})["run_id"])
+    ada = visit("ada", "/definitions/planned/migrations")
+    expect(ada.get_by_text("There is only version 1")).to_be_visible()
+    expect(ada.get_by_role("button", name="Propose the plan")).to_have_count(0)
     newer = copy.deepcopy(document)
     newer["steps"][1]["label"], newer["policies"] = "Boss approves", {"migration": "approved"}
     draft = office.signoff.queries.find_draft(TENANT, "planned")
@@ -21,7 +24,7 @@ def test_a_plan_is_proposed_approved_and_applied(visit: Visitors, office: Office
     office.signoff.publish(office.actor("ada"), TENANT, "planned", saved["revision"])
     office.running.save_person("pia", name="Pia", roles=("publisher",), password="demo")
 
-    ada = visit("ada", "/definitions/planned/versions")
+    visit.go(ada, "/definitions/planned/versions")
     ada.get_by_role("link", name="Migration plans").click()
     visit.ready(ada)
     propose = ada.get_by_role("button", name="Propose the plan")

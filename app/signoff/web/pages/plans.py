@@ -53,7 +53,12 @@ def plans_page(visitor: Visitor, path: dict[str, str]) -> Any:
     head = html(heading(Safe(f"Migration plans of {label(versions[0].definition.title)}"), crumb=where))
     words = "A plan says which step of one version becomes which of another; applying it moves the runs that can."
     about = html(f'<p class="soft">{words}</p>')
-    form = [_Proposal(visitor, name, versions, listed.draw).whole] if "propose_migration" in visitor.may else []
+    form: list[Any] = []
+    if len(versions) < 2:
+        only = f"There is only version {versions[0].version}: publish another one, and runs can be moved to it."
+        form = [html(f'<p class="soft">{only}</p>')]
+    elif "propose_migration" in visitor.may:
+        form = [_Proposal(visitor, name, versions, listed.draw).whole]
     return frame(visitor, "Migration plans", head, about, listed.said, listed.cards, *form, listed.dialog)
 
 
