@@ -21,17 +21,20 @@ def quiet_log() -> Iterator[None]:
 
 
 def test_worlds_on_disks_that_fail_now_and_then_end_well() -> None:
-    """Seed 4 found that the end of a savepoint hid why the disk had failed."""
+    """As many worlds as it takes to meet every kind of failure.
+
+    One of them found that the end of a savepoint hid why the disk had failed.
+    """
     counts: Counter[str] = Counter()
-    for seed in (2, 3, 4, 6, 8, 9, 11):
+    wanted = Counter({"told disk_full": 10, "told disk_error": 10, "write -wal": 20, "sync -wal": 2})
+    for seed in range(1, 61):
         counts += run_on_failing_disk(seed, steps=60)
-    assert counts["told disk_full"] > 10
-    assert counts["told disk_error"] > 10
-    assert counts["write -wal"] > 20
-    assert counts["sync -wal"] >= 2
+        if counts >= wanted:
+            return
+    raise AssertionError(f"not met in 60 worlds: {wanted - counts}")
 
 
 @pytest.mark.parametrize(("error", "sticky"), FAILURES)
 def test_each_operation_fails_once(error: type[apsw.Error], sticky: bool) -> None:
     """Some of them; `python -m tests.storage --every-operation 1` fails all."""
-    assert all(fail_at(1, at, error, sticky=sticky, steps=12).total() for at in (1, 2, 40))
+    assert all(fail_at(1, at, error, sticky=sticky, steps=25).total() for at in (1, 2, 40))
