@@ -69,6 +69,16 @@ def test_migrations_give_exactly_the_tables(database: Engine) -> None:
         assert [tuple(r) for r in narrow] == [], "integers have 64 bits, texts sort byte by byte"
 
 
+def test_an_upgrade_does_not_give_numbers_of_removed_rows_again(database: Engine) -> None:
+    """The newest events may have been pruned, and what is sealed is told by their numbers."""
+    with database.begin() as connection:
+        connection.exec_driver_sql("SELECT setval(pg_get_serial_sequence('event', 'id'), 90)")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num='0018'")
+        upgrade(connection)
+        assert current_revision(connection) == newest_revision()
+        assert connection.exec_driver_sql("SELECT nextval(pg_get_serial_sequence('event', 'id'))").scalar() == 91
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

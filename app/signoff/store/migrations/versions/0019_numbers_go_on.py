@@ -25,5 +25,7 @@ def upgrade() -> None:
             {"table": table},
         ).scalar()  # fmt: skip
         if name:
-            newest = f'SELECT setval(:name, coalesce(max(id), 1), count(*) > 0) FROM "{table}"'
-            connection.execute(sa.text(newest), {"name": name})
+            newest = connection.execute(sa.text(f'SELECT coalesce(max(id), 0) FROM "{table}"')).scalar_one()
+            last, used = connection.execute(sa.text(f"SELECT last_value, is_called FROM {name}")).one()
+            if newest > (last if used else 0):  # never back: the newest rows may have been removed
+                connection.execute(sa.text("SELECT setval(:name, :newest)"), {"name": name, "newest": newest})
