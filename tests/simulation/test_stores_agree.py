@@ -29,6 +29,6 @@ def test_both_stores_say_and_keep_the_same(postgres_server: Server, tmp_path: Pa
     try:
         compared, counts = run_twins(seed, str(places.place(tmp_path / "world")), REQUESTS)
         assert compared >= REQUESTS
-        assert counts["start_run ok"] > 5
+        assert counts["start_run ok"], "nothing happened in this world"
     finally:
         places.drop()
