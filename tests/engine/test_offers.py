@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +26,11 @@ class Away(LocalLink):
         super().__init__(writer)
         self.asking = threading.Lock()
 
-    def offer(
-        self,
-        worker: str,
-        pools: tuple[str, ...],
-        free: int,
-        on_task: Callable[[dict[str, Any]], None],
-        claims: Sequence[Sequence[Any]] = (),
-        received: Sequence[int] = (),
-    ) -> None:
+    def offer(self, worker: str, args: dict[str, Any], on_task: Callable[[dict[str, Any]], None]) -> None:
         if self.left:
             self.left -= 1
             raise Unavailable("The database server does not answer.", remedy="Send it again.")
-        super().offer(worker, pools, free, on_task, claims, received)
+        super().offer(worker, args, on_task)
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:
         with self.asking:

@@ -69,7 +69,7 @@ def test_workers_that_die_of_it_use_up_the_attempts(tmp_path: Path) -> None:
         run_id = office.start("poison")
         for attempt in (1, 2):
             link, tasks = LocalLink(office.running.writer), []
-            link.offer(f"w{attempt}", ("default",), 1, tasks.append)
+            link.offer(f"w{attempt}", {"pools": ["default"], "free": 1}, tasks.append)
             (task,) = tasks
             claim = {k: task[k] for k in ("run_id", "step", "generation", "attempt", "fence")}
             clock.move(seconds=120)
@@ -152,7 +152,7 @@ def test_a_report_that_cannot_be_kept_renews_the_lease_and_names_the_step(
         office.publish(chain("copy", call("copy")))
         office.start("copy")
         link, tasks = LocalLink(office.running.writer), []
-        link.offer("w1", ("default",), 1, tasks.append)
+        link.offer("w1", {"pools": ["default"], "free": 1}, tasks.append)
         claim = [tasks[0][k] for k in ("run_id", "step", "generation", "attempt", "fence")]
         answer = link.request("w1", "heartbeat", "", {"claims": [claim], "progress": [report]})
         assert (answer["lost"], answer["bad"][0][0]) == ([], 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -106,17 +106,8 @@ class Life:
         begun = {claim for claim, _ in self.pending} & self.worker._active.keys()
         assert len(begun) <= self.sim.slots, f"{self.sim.actor.id} got more tasks than it has slots"
 
-    def offer(
-        self,
-        worker: str,
-        pools: tuple[str, ...],
-        free: int,
-        on_task: Callable[[dict[str, Any]], None],
-        claims: Sequence[Sequence[Any]] = (),
-        received: Sequence[int] = (),
-    ) -> None:
+    def offer(self, worker: str, args: dict[str, Any], on_task: Callable[[dict[str, Any]], None]) -> None:
         self.on_task = on_task
-        args = {"pools": list(pools), "free": free, "claims": [list(c) for c in claims], "received": list(received)}
         self._wait_for(Ask("offer", self.sim.actor, args, origin="worker", context=self.take))
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import logging
 import queue
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -194,18 +194,9 @@ class WireLink:
     def __init__(self, client: WireClient) -> None:
         self._client = client
 
-    def offer(
-        self,
-        worker: str,
-        pools: tuple[str, ...],
-        free: int,
-        on_task: Callable[[dict[str, Any]], None],
-        claims: Sequence[Sequence[Any]] = (),
-        received: Sequence[int] = (),
-    ) -> None:
+    def offer(self, worker: str, args: dict[str, Any], on_task: Callable[[dict[str, Any]], None]) -> None:
         """Offer slots; tasks come as pushes."""
         self._client.on_task = on_task
-        args = {"pools": list(pools), "free": free, "claims": [list(c) for c in claims], "received": list(received)}
         self._client.call({"do": "offer", "args": args})
 
     def request(self, worker: str, do: str, tenant: str, args: dict[str, Any]) -> dict[str, Any]:

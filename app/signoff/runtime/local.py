@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from signoff.core.states import Actor
@@ -16,17 +16,8 @@ class LocalLink:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def offer(
-        self,
-        worker: str,
-        pools: tuple[str, ...],
-        free: int,
-        on_task: Callable[[dict[str, Any]], None],
-        claims: Sequence[Sequence[Any]] = (),
-        received: Sequence[int] = (),
-    ) -> None:
+    def offer(self, worker: str, args: dict[str, Any], on_task: Callable[[dict[str, Any]], None]) -> None:
         """Offer slots and wait until the engine knows."""
-        args = {"pools": list(pools), "free": free, "claims": [list(c) for c in claims], "received": list(received)}
         request = self._build(worker, "offer", "", args)
         request.context = on_task
         unwrap(self._writer.ask(request))

@@ -25,19 +25,12 @@ REPORT_PAUSE_S = 1.0
 class Link(Protocol):
     """A worker's connection to the engine."""
 
-    def offer(
-        self,
-        worker: str,
-        pools: tuple[str, ...],
-        free: int,
-        on_task: Callable[[dict[str, Any]], None],
-        claims: Sequence[Sequence[Any]] = (),
-        received: Sequence[int] = (),
-    ) -> None:
+    def offer(self, worker: str, args: dict[str, Any], on_task: Callable[[dict[str, Any]], None]) -> None:
         """Say how many tasks can be taken; `on_task` is called (quickly returning) for each.
 
-        `claims` are those at work now: the engine frees a slot for each when its outcome comes. `received` is the
-        mark of the newest task that has come: the engine knows which are still on their way.
+        In `args`: `pools` that are served, slots that are `free`; `claims`, those at work now: the engine frees a slot
+        for each when its outcome comes; `received`, the mark of the newest task that has come: the engine knows which
+        are still on their way.
         """
         ...
 
@@ -104,7 +97,9 @@ class Worker:
         if not self._draining.is_set():
             with self._lock:
                 claims, received = [list(c) for c in self._active], self._received
-            self._link.offer(self.name, self._pools, self._slots - len(claims), self._take, claims, received)
+            free, pools = self._slots - len(claims), list(self._pools)
+            args = {"pools": pools, "free": free, "claims": claims, "received": list(received)}
+            self._link.offer(self.name, args, self._take)
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Take no more tasks and wait for those at work; what is not done by then is left to its lease."""
