@@ -23,11 +23,12 @@ def add_batch(core: SchedulerCore, batch: Batch) -> list[int]:
     if len(position) < len(ids):
         twice = next(task for place, task in enumerate(ids) if position[task] != place)
         raise core.refuse(DuplicateTask(twice, "it occurs twice in one batch", "Submit each id once per batch."))
-    _check(core, batch, position)
+    touched = core.table.index.keys() & position.keys()
+    _check(core, batch, position, touched)
     suspect = core.suspect
     core.accept_unknown = core.trusted = True
     try:
-        for place in _entering_order(core, batch, position):
+        for place in _entering_order(core, batch, position, touched):
             spec = specs.get(place) if specs else None
             if spec is None:
                 add(core, ids[place], edges[place], (), None)
@@ -44,9 +45,9 @@ def add_batch(core: SchedulerCore, batch: Batch) -> list[int]:
     return [table.generation_of(table.index[task]) for task in ids]
 
 
-def _entering_order(core: SchedulerCore, batch: Batch, position: dict[Any, int]) -> Iterable[int]:
+def _entering_order(core: SchedulerCore, batch: Batch, position: dict[Any, int], touched: set[Any]) -> Iterable[int]:
     """The order given; with ids submitted before, dependency order, so that edges mean the new generations."""
-    if all(core.table.find(task) is None for task in core.table.index.keys() & position.keys()):
+    if all(core.table.find(task) is None for task in touched):
         return range(len(position))
     successors: dict[int, list[int]] = {place: [] for place in range(len(position))}
     for place, dependencies in enumerate(batch.edges):
@@ -64,10 +65,9 @@ def remember_work(core: SchedulerCore, slot: int, spec: TaskSpec) -> None:
         core.table.work[slot] = Work(spec.function, tuple(spec.args), dict(spec.kwargs or {}), spec.kind, spec.tenant)
 
 
-def _check(core: SchedulerCore, batch: Batch, position: dict[Any, int]) -> None:
-    """Refuse the whole batch before anything is changed."""
+def _check(core: SchedulerCore, batch: Batch, position: dict[Any, int], touched: set[Any]) -> None:
+    """Refuse the whole batch before anything is changed; `touched` are its ids that the table knows or awaits."""
     table = core.table
-    touched = table.index.keys() & position.keys()
     known = set()
     for place in sorted({*(position[task] for task in touched), *batch.specs}):
         spec = batch.specs.get(place)

@@ -96,7 +96,7 @@ def settle(core: SchedulerCore, task: Any, slot: int, bad: int) -> None:
     table = core.table
     if task in table.optional_awaited:
         table.optional_after[slot] = table.optional_awaited.pop(task)
-        core.suspect = not (core.started or core.trusted)
+        core.suspect = True
     if bad >= 0:
         table.blocked_via[slot] = bad
         table.state[slot] = BLOCKED
